@@ -1,0 +1,55 @@
+# Two commands are enough: `make serve` and `make test`. Both set up what they need, once.
+PYTHON ?= python3
+PORT ?= 50021
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+export ORT_DISABLE_TELEMETRY = 1
+
+.PHONY: setup serve test test-fault check lock clean
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+	  || { echo "Koegumi needs Python 3.11, 3.12 or 3.13; try make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.runtime: $(VENV)/.python requirements/runtime.lock requirements/build.lock requirements/voices.txt pyproject.toml
+	$(PIP) -r requirements/runtime.lock -r requirements/build.lock -r requirements/voices.txt
+	$(PIP) --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime requirements/dev.lock
+	$(PIP) -r requirements/dev.lock
+	touch $@
+
+## setup: make .venv and prepare the voices (once; later runs only check)
+setup: $(VENV)/.runtime
+	$(BIN)/koegumi prepare
+
+## serve: real voices on 127.0.0.1:50021
+serve: setup
+	$(BIN)/koegumi serve --port $(PORT) $(ARGS)
+
+## test: the default suite
+test: setup $(VENV)/.dev
+	$(BIN)/python -m pytest $(TESTARGS)
+
+## check: ruff and mypy
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+## lock: write the lock files anew from pyproject.toml (needs uv)
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
+  --no-emit-index-url --no-emit-find-links pyproject.toml
+lock:
+	$(LOCK) --output-file requirements/runtime.lock
+	$(LOCK) --group dev --constraint requirements/runtime.lock --output-file requirements/dev.lock
+	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
+	  --no-emit-find-links --group build --constraint requirements/dev.lock --output-file requirements/build.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache bench/out

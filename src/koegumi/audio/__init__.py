@@ -1,0 +1,1 @@
+"""Samples to files: volume, rate, channels, encoding."""

@@ -1,0 +1,1 @@
+"""The crew: slots, the processes that fill them, and their supervisor."""

@@ -1,0 +1,1 @@
+"""What travels: plain structs for workers, pydantic models for HTTP."""

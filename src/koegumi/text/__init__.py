@@ -1,0 +1,1 @@
+"""The Japanese front end: text to accent phrases."""

@@ -1,0 +1,1 @@
+"""Voice families: one folder each, behind one interface."""

@@ -1,0 +1,144 @@
+"""What a voice family is. A new family is one folder in `voices/` that exports `FAMILY`, and no edit elsewhere.
+
+The front uses `find` only: it reads metadata and never a model. Workers use `open_query` and `open_synthesis`,
+each once for each process; what they return serves every style of the family.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from koegumi.schema.plain import AccentPhrase, AudioQuery
+
+
+class Capability(enum.StrEnum):
+    TALK_QUERY = "talk query"
+    TALK_SYNTHESIS = "talk synthesis"
+    SONG = "song"
+    STREAMING = "streaming"
+    BATCH = "batch"
+
+
+TALK = frozenset({Capability.TALK_QUERY, Capability.TALK_SYNTHESIS})
+
+
+class VoiceError(Exception):
+    """The input cannot be spoken by this voice; the message says why and is shown to the client."""
+
+
+class Cancelled(Exception):  # noqa: N818 - it is no error
+    """The job was cancelled; raised by `Run.check` and passed through by voices."""
+
+
+class NotPrepared(Exception):  # noqa: N818 - reads as a sentence where it is raised
+    """A family's files are not there yet; the message says which command makes them."""
+
+
+@dataclass(frozen=True)
+class StyleFiles:
+    """What /speaker_info shows of a style; files are read when asked for."""
+
+    icon: Path
+    samples: tuple[Path, ...]
+    portrait: Path | None = None
+
+
+@dataclass(frozen=True)
+class Style:
+    id: int
+    name: str
+    files: StyleFiles
+    type: str = "talk"
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """One speaker. `policy` is Markdown with its licences and credits; `real_time_factor` the first guess of the
+    seconds of work for a second of sound on one core, until the server has measured it."""
+
+    name: str
+    uuid: str
+    version: str
+    styles: tuple[Style, ...]
+    policy: str
+    portrait: Path
+    capabilities: frozenset[Capability] = TALK
+    lane: str = "synthesis"
+    real_time_factor: float = 0.3
+    supported_features: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a family may look: the prepared cache and the folders or files that the user named."""
+
+    cache_dir: Path
+    voice_paths: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Device:
+    """`kind` is cpu or cuda; `threads` the intra-op threads of each session."""
+
+    kind: str = "cpu"
+    threads: int = 1
+
+
+class Run(Protocol):
+    """One job's run: where a voice asks whether it should stop."""
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the job was cancelled. Call it between the pieces of a long job."""
+
+    def options(self) -> Any:
+        """A fresh `onnxruntime.RunOptions` that a cancel terminates. One for each `session.run`."""
+
+
+Progress = Callable[[str], None]
+
+
+class QueryVoice(Protocol):
+    """Lengths and pitches. Both return new phrases and leave their arguments alone."""
+
+    def mora_length(self, phrases: Sequence[AccentPhrase], style_id: int) -> list[AccentPhrase]: ...
+
+    def mora_pitch(self, phrases: Sequence[AccentPhrase], style_id: int) -> list[AccentPhrase]: ...
+
+    def mora_data(self, phrases: Sequence[AccentPhrase], style_id: int) -> list[AccentPhrase]:
+        """Both at once, as `mora_length` and `mora_pitch` one after the other would give them."""
+
+
+class SynthesisVoice(Protocol):
+    @property
+    def sampling_rate(self) -> int:
+        """The rate of what `synthesis` returns, in Hz."""
+
+    @property
+    def device(self) -> str:
+        """What its sessions really run on: cpu or cuda."""
+
+    def synthesis(
+        self, query: AudioQuery, style_id: int, enable_interrogative_upspeak: bool, run: Run
+    ) -> NDArray[np.float32]:
+        """Mono samples, before volumeScale, resampling and stereo, which are the same for every family."""
+
+
+class Family(Protocol):
+    name: str
+
+    def find(self, places: Places) -> list[Speaker]:
+        """Speakers whose files are there, from metadata alone. Raises NotPrepared."""
+
+    def prepare(self, places: Places, device: str, progress: Progress) -> None:
+        """Make what `find` and `open_*` need, once: atomic, locked between processes, nothing to do when done."""
+
+    def open_query(self, places: Places, device: Device) -> QueryVoice: ...
+
+    def open_synthesis(self, places: Places, device: Device) -> SynthesisVoice: ...

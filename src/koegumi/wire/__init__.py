@@ -1,0 +1,1 @@
+"""The frames between the front and its workers."""

@@ -1,0 +1,114 @@
+"""The control part of the frames: msgpack of these structs.
+
+A call is one of the `Call` union, told apart by its tag. `SynthesisCall.query` stays encoded until a worker
+needs it, so that the front can pass a large query through without reading it again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from koegumi.schema.plain import AccentPhrase
+
+
+class AudioQueryCall(msgspec.Struct, tag="audio_query"):
+    """Text to an AudioQuery; answers its JSON."""
+
+    text: str
+    style_id: int
+    enable_katakana_english: bool = True
+
+
+class AccentPhrasesCall(msgspec.Struct, tag="accent_phrases"):
+    """Text, or kana notation, to accent phrases with lengths and pitches; answers their JSON."""
+
+    text: str
+    style_id: int
+    is_kana: bool = False
+    enable_katakana_english: bool = True
+
+
+class MoraCall(msgspec.Struct, tag="mora"):
+    """Fill lengths, pitches or both anew; answers the accent phrases' JSON."""
+
+    accent_phrases: list[AccentPhrase]
+    style_id: int
+    length: bool
+    pitch: bool
+
+
+class SynthesisCall(msgspec.Struct, tag="synthesis"):
+    """An AudioQuery (msgpack) to a WAV file."""
+
+    query: msgspec.Raw
+    style_id: int
+    enable_interrogative_upspeak: bool = True
+
+
+class LoadCall(msgspec.Struct, tag="load"):
+    """Load the models of a style, again if `reload`; answers nothing."""
+
+    style_id: int
+    reload: bool = False
+
+
+class DecodeCall(msgspec.Struct, tag="decode"):
+    """Check a large JSON body away from the front's event loop; answers msgpack of `schema.http.Decoded`."""
+
+    model: str
+    body: bytes
+
+
+Call = AudioQueryCall | AccentPhrasesCall | MoraCall | SynthesisCall | LoadCall | DecodeCall
+
+
+class End(msgspec.Struct):
+    """A job is done. `seconds` is the time it took inside the worker."""
+
+    media_type: str
+    seconds: float
+
+
+class Failure(msgspec.Struct):
+    """A job failed, the worker lives.
+
+    kind: `kana` (detail is the reference's error body), `invalid` (the input cannot be spoken; message says why),
+    `unsupported` (the voice lacks the capability), `cancelled`, `internal` (a bug: logged with its trace).
+    """
+
+    kind: str
+    message: str
+    detail: dict[str, object] | None = None
+
+
+class WorkerConfig(msgspec.Struct):
+    """First frame to a worker: all it needs to know."""
+
+    name: str
+    lane: str
+    cache_dir: str
+    voice_paths: list[str]
+    device: str
+    threads: int
+
+
+class Loading(msgspec.Struct):
+    """A step of a worker's loading, for the bar."""
+
+    done: int
+    total: int
+    what: str
+
+
+class Ready(msgspec.Struct):
+    """The worker is loaded and warm. `device` is what the sessions really use: `cpu`, `cuda`."""
+
+    pid: int
+    capacity: int
+    device: str
+
+
+class Broken(msgspec.Struct):
+    """The worker cannot start; a sentence that says why."""
+
+    reason: str
