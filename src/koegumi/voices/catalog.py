@@ -1,0 +1,111 @@
+"""All voices that this server has: speakers in order, styles by id."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import koegumi.voices
+from koegumi.voices.interface import Family, NotPrepared, Places, Speaker, Style
+
+
+class UnknownStyle(LookupError):  # noqa: N818 - reads as a sentence where it is raised
+    """No voice has this style id."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A style with what it belongs to."""
+
+    style: Style
+    speaker: Speaker
+    family: Family
+
+
+class Catalog:
+    def __init__(self, found: Iterable[tuple[Family, Speaker]]) -> None:
+        """Raises ValueError where a style id or a speaker's uuid is there twice."""
+        self.speakers: list[Speaker] = []
+        self._entries: dict[int, Entry] = {}
+        uuids: set[str] = set()
+        for family, speaker in found:
+            if speaker.uuid in uuids:
+                raise ValueError(f"speaker uuid {speaker.uuid} is there twice")
+            uuids.add(speaker.uuid)
+            self.speakers.append(speaker)
+            for style in speaker.styles:
+                self._add(Entry(style, speaker, family))
+
+    def _add(self, entry: Entry) -> None:
+        other = self._entries.get(entry.style.id)
+        if other is not None:
+            raise ValueError(f"style id {entry.style.id} is there twice: {other.speaker.name}, {entry.speaker.name}")
+        self._entries[entry.style.id] = entry
+
+    @property
+    def styles(self) -> Mapping[int, Entry]:
+        return self._entries
+
+    def style(self, style_id: int) -> Entry:
+        """Raises UnknownStyle."""
+        try:
+            return self._entries[style_id]
+        except KeyError:
+            raise UnknownStyle(style_id) from None
+
+    def speaker(self, uuid: str) -> Speaker | None:
+        return next((speaker for speaker in self.speakers if speaker.uuid == uuid), None)
+
+    def families(self) -> list[Family]:
+        """Each family that has a voice here, once."""
+        return list({entry.family.name: entry.family for entry in self._entries.values()}.values())
+
+
+def built_in_families() -> list[Family]:
+    """Every package in `koegumi.voices` that exports FAMILY."""
+    families: list[Family] = []
+    for module in pkgutil.iter_modules(koegumi.voices.__path__, "koegumi.voices."):
+        if module.ispkg:
+            families.append(importlib.import_module(module.name).FAMILY)
+    return families
+
+
+def plugin_families(paths: Iterable[Path]) -> list[Family]:
+    """The families of the folders that hold a family.py. Such a folder is code, trusted like a plugin."""
+    return [_load_plugin(path / "family.py") for path in paths if (path / "family.py").is_file()]
+
+
+def _load_plugin(file: Path) -> Family:
+    name = f"koegumi_family_{file.resolve().parent.name}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, file)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{file} is not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    family: Family = sys.modules[name].FAMILY
+    return family
+
+
+def read_catalog(places: Places) -> Catalog:
+    """Find every voice. Where the user named plugin families, they alone speak.
+
+    Raises NotPrepared where no voice is there at all.
+    """
+    families = plugin_families(places.voice_paths) or built_in_families()
+    found: list[tuple[Family, Speaker]] = []
+    missing: list[str] = []
+    for family in families:
+        try:
+            found += [(family, speaker) for speaker in family.find(places)]
+        except NotPrepared as error:
+            missing.append(str(error))
+    if not found:
+        raise NotPrepared("; ".join(missing) or "no voice was found")
+    return Catalog(found)
