@@ -1,0 +1,81 @@
+"""A job on its way: the ticket lives from admission to result, a run is one attempt on a slot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from koegumi.dispatch.clock import Clock, Handle
+from koegumi.dispatch.job import DispatchError, Job, Outcome, WorkFailed, WorkLost
+from koegumi.dispatch.queue import Entry
+from koegumi.pool.slot import Slot
+from koegumi.wire.messages import End, Failure
+
+Ending = End | WorkFailed | WorkLost
+
+
+@dataclass(eq=False)
+class Ticket:
+    """`entry` is its place in the queue while it waits; `run` its attempt from the start on, None while it waits.
+
+    `result` holds errors as values: nobody may be left to hear one. The task that awaits it cancels it when it is
+    cancelled itself, one turn of the loop before it can withdraw the job; such a ticket has `left`.
+    """
+
+    job: Job
+    admitted: float
+    result: asyncio.Future[Outcome | DispatchError]
+    attempts: int = 0
+    entry: Entry[Ticket] | None = None
+    run: Run | None = None
+    settled: bool = False
+
+    @property
+    def left(self) -> bool:
+        return self.result.cancelled()
+
+
+class Run:
+    """One attempt: hears the worker, reports its ending once, and can have the worker killed at a time limit."""
+
+    def __init__(self, number: int, ticket: Ticket, slot: Slot, clock: Clock, on_end: Callable[[Run, Ending], None]):
+        self.number = number
+        self.ticket = ticket
+        self.slot = slot
+        self.started = clock.now()
+        self.again = ticket.attempts > 1
+        self.chunks: list[bytes] = []
+        self._clock = clock
+        self._on_end = on_end
+        self._limit: Handle | None = None
+        self._ended = False
+
+    def kill_after(self, seconds: float, reason: str) -> None:
+        """Kill the worker unless the run ends in time; replaces the limit set before."""
+        self._clear_limit()
+        self._limit = self._clock.call_later(seconds, lambda: self.slot.kill(reason))
+
+    def chunk(self, data: bytes) -> None:
+        if not (self._ended or self.ticket.settled):
+            self.chunks.append(data)
+
+    def done(self, end: End) -> None:
+        self._end(end)
+
+    def failed(self, failure: Failure) -> None:
+        self._end(WorkFailed(failure))
+
+    def lost(self, reason: str) -> None:
+        self._end(WorkLost(reason))
+
+    def _end(self, ending: Ending) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        self._clear_limit()
+        self._on_end(self, ending)
+
+    def _clear_limit(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()

@@ -1,0 +1,151 @@
+"""A clock and a crew that tests hold in their hands."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
+from koegumi.wire.messages import End, Failure
+
+
+@dataclass(order=True)
+class FakeHandle:
+    when: float
+    number: int
+    callback: Callable[[], None] | None = field(compare=False)
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class FakeClock:
+    """Stands still until `advance`, which runs what is due in order of time."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._numbers = itertools.count()
+        self._timers: list[FakeHandle] = []
+
+    def now(self) -> float:
+        return self._now
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> FakeHandle:
+        handle = FakeHandle(self._now + delay, next(self._numbers), callback)
+        heapq.heappush(self._timers, handle)
+        return handle
+
+    def advance(self, seconds: float) -> None:
+        end = self._now + seconds
+        while self._timers and self._timers[0].when <= end:
+            handle = heapq.heappop(self._timers)
+            self._now = handle.when
+            if handle.callback is not None:
+                handle.callback()
+        self._now = end
+
+
+class FakeSlot:
+    """Holds the jobs it was given until the test says what becomes of them. Says as a pool does, loudly, what it
+    must not be asked: a job without room, or a number twice."""
+
+    def __init__(self, crew: FakeCrew, lane: str, name: str, capacity: int = 1) -> None:
+        self.name = name
+        self.capacity = capacity
+        self.ready = True
+        self.jobs: dict[int, tuple[bytes, Receiver]] = {}
+        self.log: list[tuple[int, bytes]] = []  # all starts
+        self.cancels: list[int] = []
+        self.kills: list[str] = []
+        self._crew = crew
+        self._lane = lane
+
+    @property
+    def room(self) -> int:
+        return self.capacity - len(self.jobs) if self.ready else 0
+
+    def start(self, job_id: int, call: bytes, receiver: Receiver) -> None:
+        assert self.room > 0, "started without room"
+        assert job_id not in {number for number, _ in self.log}, "a number twice"
+        self.jobs[job_id] = (call, receiver)
+        self.log.append((job_id, call))
+
+    def cancel(self, job_id: int) -> None:
+        self.cancels.append(job_id)
+
+    def kill(self, reason: str) -> None:
+        self.kills.append(reason)
+        self.die(reason)
+
+    def statistics(self) -> SlotStatistics:
+        state = (SlotState.BUSY if self.jobs else SlotState.READY) if self.ready else SlotState.BACKOFF
+        return SlotStatistics(self.name, self._lane, state, None, "cpu", len(self.jobs), 0, 0)
+
+    # What the test makes happen.
+
+    @property
+    def calls(self) -> list[bytes]:
+        return [call for call, _ in self.jobs.values()]
+
+    def number_of(self, call: bytes) -> int:
+        return next(number for number, (other, _) in self.jobs.items() if other == call)
+
+    def chunk(self, call: bytes, data: bytes) -> None:
+        self.jobs[self.number_of(call)][1].chunk(data)
+
+    def done(self, call: bytes, seconds: float = 1.0) -> None:
+        self._pop(call).done(End("audio/wav", seconds))
+        self._crew.has_room(self._lane)
+
+    def failed(self, call: bytes, kind: str = "internal") -> None:
+        self._pop(call).failed(Failure(kind, "it failed"))
+        self._crew.has_room(self._lane)
+
+    def die(self, reason: str = "killed by signal 9") -> None:
+        self.ready = False
+        jobs, self.jobs = self.jobs, {}
+        for _, receiver in jobs.values():
+            receiver.lost(reason)
+
+    def come_back(self) -> None:
+        self.ready = True
+        self._crew.has_room(self._lane)
+
+    def _pop(self, call: bytes) -> Receiver:
+        return self.jobs.pop(self.number_of(call))[1]
+
+
+class FakeCrew:
+    """`capacities` of the slots of each lane; a slot is called `<lane>-<n>`."""
+
+    def __init__(self, **capacities: Sequence[int]) -> None:
+        self._lanes = {
+            lane: [FakeSlot(self, lane, f"{lane}-{n}", capacity) for n, capacity in enumerate(of_lane)]
+            for lane, of_lane in capacities.items()
+        }
+        self._callback: Callable[[str], None] = lambda _: None
+
+    def slots(self, lane: str) -> Sequence[FakeSlot]:
+        return self._lanes[lane]
+
+    def on_room(self, callback: Callable[[str], None]) -> None:
+        self._callback = callback
+
+    def has_room(self, lane: str) -> None:
+        self._callback(lane)
+
+
+class FakeObserver:
+    """What the dispatcher counted: (lane, outcome, queue seconds, work seconds)."""
+
+    def __init__(self) -> None:
+        self.finished: list[tuple[str, str, float, float]] = []
+
+    def job_finished(self, lane: str, outcome: str, queue_seconds: float, work_seconds: float) -> None:
+        self.finished.append((lane, outcome, queue_seconds, work_seconds))
+
+    @property
+    def outcomes(self) -> list[str]:
+        return [outcome for _, outcome, _, _ in self.finished]
