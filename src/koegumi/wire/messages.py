@@ -1,14 +1,12 @@
 """The control part of the frames: msgpack of these structs.
 
-A call is one of the `Call` union, told apart by its tag. `SynthesisCall.query` stays encoded until a worker
-needs it, so that the front can pass a large query through without reading it again.
+A call is one of the `Call` union, told apart by its tag. A query or phrases that a client sent stay encoded until
+a worker needs them, so that the front can pass large ones through without reading them again.
 """
 
 from __future__ import annotations
 
 import msgspec
-
-from koegumi.schema.plain import AccentPhrase
 
 
 class AudioQueryCall(msgspec.Struct, tag="audio_query"):
@@ -31,7 +29,7 @@ class AccentPhrasesCall(msgspec.Struct, tag="accent_phrases"):
 class MoraCall(msgspec.Struct, tag="mora"):
     """Fill lengths, pitches or both anew; answers the accent phrases' JSON."""
 
-    accent_phrases: list[AccentPhrase]
+    accent_phrases: msgspec.Raw
     style_id: int
     length: bool
     pitch: bool
@@ -45,13 +43,6 @@ class SynthesisCall(msgspec.Struct, tag="synthesis"):
     enable_interrogative_upspeak: bool = True
 
 
-class LoadCall(msgspec.Struct, tag="load"):
-    """Load the models of a style, again if `reload`; answers nothing."""
-
-    style_id: int
-    reload: bool = False
-
-
 class DecodeCall(msgspec.Struct, tag="decode"):
     """Check a large JSON body away from the front's event loop; answers msgpack of `schema.http.Decoded`."""
 
@@ -59,7 +50,7 @@ class DecodeCall(msgspec.Struct, tag="decode"):
     body: bytes
 
 
-Call = AudioQueryCall | AccentPhrasesCall | MoraCall | SynthesisCall | LoadCall | DecodeCall
+Call = AudioQueryCall | AccentPhrasesCall | MoraCall | SynthesisCall | DecodeCall
 
 
 class End(msgspec.Struct):

@@ -1,0 +1,83 @@
+"""The command line: `koegumi serve` and `koegumi prepare`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from koegumi import __version__
+from koegumi.settings import Settings, unknown_variables
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before anything imports onnxruntime
+    options = vars(_parser().parse_args(arguments))
+    command = options.pop("command")
+    try:
+        settings = Settings(**{name: value for name, value in options.items() if value is not None})
+    except ValidationError as error:
+        sys.exit("\n".join(f"koegumi: {_name(e['loc'])}: {e['msg']}" for e in error.errors()))
+    for name in unknown_variables():
+        print(f"koegumi: {name} is no setting of this version; it is ignored", file=sys.stderr)
+    sys.exit(_COMMANDS[command](settings))
+
+
+def _name(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location)
+
+
+def _serve(settings: Settings) -> int:
+    from koegumi.server import run
+
+    return run(settings)
+
+
+def _prepare(settings: Settings) -> int:
+    from koegumi.prepare import prepare
+
+    return prepare(settings)
+
+
+_COMMANDS = {"serve": _serve, "prepare": _prepare}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="koegumi",
+        description="A crew of voices: text-to-speech over VOICEVOX ENGINE's API, on many workers.",
+        epilog="Every option is also an environment variable: --query-workers is KOEGUMI_QUERY_WORKERS.",
+    )
+    parser.add_argument("--version", action="version", version=f"koegumi {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    _add_serve(commands.add_parser("serve", help="run the server"))
+    _add_common(commands.add_parser("prepare", help="make the voices ready, once"))
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", help="cpu, cuda or cuda:0,1 (default cpu)")
+    parser.add_argument(
+        "--voices", nargs="+", type=Path, metavar="PATH", help="folders of voices, in place of the prepared ones"
+    )
+    parser.add_argument("--cache-dir", type=Path, metavar="PATH", help="where prepared voices are")
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    _add_common(parser)
+    parser.add_argument("--host", help="name or address to listen on (default localhost: IPv4 and IPv6)")
+    parser.add_argument("--port", type=int, help="default 50021; 0 for any free one")
+    parser.add_argument(
+        "--synthesis-workers", type=int, metavar="N", help="default: one a core or GPU, as memory allows"
+    )
+    parser.add_argument("--query-workers", type=int, metavar="M", help="default: one for every 8 synthesis workers")
+    parser.add_argument("--threads", type=int, metavar="T", help="threads of one synthesis worker (default 1)")
+    parser.add_argument("--state-dir", type=Path, metavar="PATH", help="where dictionaries and presets are kept")
+    parser.add_argument("--max-waiting", type=int, metavar="N", help="requests that may wait in a queue (default 256)")
+    parser.add_argument(
+        "--max-backlog", type=float, metavar="SECONDS", help="work that may wait in a queue (default 600 s)"
+    )

@@ -1,0 +1,21 @@
+"""`koegumi prepare`: every family makes what it needs, once."""
+
+from __future__ import annotations
+
+import sys
+
+from koegumi.settings import Settings
+from koegumi.voices.catalog import built_in_families, plugin_families
+from koegumi.voices.interface import Places
+
+
+def prepare(settings: Settings) -> int:
+    """Prepare all families; 1 with a sentence where one cannot be."""
+    places = Places(settings.cache_dir, tuple(settings.voices))
+    for family in plugin_families(settings.voices) or built_in_families():
+        try:
+            family.prepare(places, settings.device_choice.kind, lambda step: print(step, file=sys.stderr, flush=True))
+        except (OSError, ValueError) as error:
+            print(f"koegumi: {family.name} cannot be prepared: {error}", file=sys.stderr)
+            return 1
+    return 0

@@ -1,0 +1,107 @@
+"""The query lane: text analysis, lengths and pitches. Always on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from koegumi.schema.plain import AccentPhrase, AudioQuery
+from koegumi.text.front_end import FrontEnd, TextError
+from koegumi.text.kana import KanaError, create_kana, parse_kana
+from koegumi.voices.catalog import Catalog
+from koegumi.voices.interface import Device, Places, QueryVoice, Run
+from koegumi.wire.messages import (
+    AccentPhrasesCall,
+    AudioQueryCall,
+    Call,
+    DecodeCall,
+    Failure,
+    Loading,
+    MoraCall,
+    WorkerConfig,
+)
+from koegumi.worker.handlers import Answer, Refused
+
+
+class QueryHandlers:
+    device = "cpu"
+
+    def __init__(self, catalog: Catalog, front_end: FrontEnd, voices: Mapping[str, QueryVoice]) -> None:
+        self._catalog = catalog
+        self._front_end = front_end
+        self._voices = voices
+
+    def answer(self, call: Call, run: Run) -> Answer:
+        match call:
+            case AudioQueryCall():
+                return _json(self._audio_query(call))
+            case AccentPhrasesCall():
+                return _json(self._accent_phrases(call))
+            case MoraCall():
+                return _json(self._mora(call))
+            case DecodeCall():
+                return _decode(call)
+            case _:
+                raise TypeError(f"not a call for the query lane: {type(call).__name__}")
+
+    def _voice(self, style_id: int) -> QueryVoice:
+        return self._voices[self._catalog.style(style_id).family.name]
+
+    def _audio_query(self, call: AudioQueryCall) -> AudioQuery:
+        phrases = self._analyse(call.text, call.enable_katakana_english)
+        phrases = self._voice(call.style_id).mora_data(phrases, call.style_id)
+        return AudioQuery(accent_phrases=phrases, kana=create_kana(phrases))
+
+    def _accent_phrases(self, call: AccentPhrasesCall) -> list[AccentPhrase]:
+        if call.is_kana:
+            phrases = _parse_kana(call.text)
+        else:
+            phrases = self._analyse(call.text, call.enable_katakana_english)
+        return self._voice(call.style_id).mora_data(phrases, call.style_id)
+
+    def _mora(self, call: MoraCall) -> list[AccentPhrase]:
+        phrases = msgspec.msgpack.decode(call.accent_phrases, type=list[AccentPhrase])
+        voice = self._voice(call.style_id)
+        if call.length and call.pitch:
+            return voice.mora_data(phrases, call.style_id)
+        fill = voice.mora_length if call.length else voice.mora_pitch
+        return fill(phrases, call.style_id)
+
+    def _analyse(self, text: str, enable_katakana_english: bool) -> list[AccentPhrase]:
+        try:
+            return self._front_end.accent_phrases(text, enable_katakana_english)
+        except TextError as error:
+            raise Refused(Failure("invalid", str(error))) from error
+
+
+def _parse_kana(text: str) -> list[AccentPhrase]:
+    try:
+        return parse_kana(text)
+    except KanaError as error:
+        detail = {"text": error.text, "error_name": error.error_name, "error_args": error.error_args}
+        raise Refused(Failure("kana", error.text, detail)) from error
+
+
+def _json(value: AudioQuery | list[AccentPhrase]) -> Answer:
+    return Answer("application/json", msgspec.json.encode(value))
+
+
+def _decode(call: DecodeCall) -> Answer:
+    from koegumi.schema.http import decode  # pydantic, only where a large body comes
+
+    return Answer("application/msgpack", msgspec.msgpack.encode(decode(call.model, call.body)))
+
+
+def open_query_handlers(
+    config: WorkerConfig, places: Places, catalog: Catalog, progress: Callable[[Loading], None]
+) -> QueryHandlers:
+    families = catalog.families()
+    total = len(families) + 1
+    progress(Loading(0, total, "Open JTalk"))
+    front_end = FrontEnd()
+    voices: dict[str, QueryVoice] = {}
+    for done, family in enumerate(families, start=1):
+        progress(Loading(done, total, family.name))
+        voices[family.name] = family.open_query(places, Device("cpu", config.threads))
+    return QueryHandlers(catalog, front_end, voices)
