@@ -56,8 +56,6 @@ class FakeSlot:
         self.capacity = capacity
         self.ready = True
         self.jobs: dict[int, tuple[bytes, Receiver]] = {}
-        self.log: list[tuple[int, bytes]] = []  # all starts
-        self.cancels: list[int] = []
         self.kills: list[str] = []
         self._crew = crew
         self._lane = lane
@@ -68,15 +66,17 @@ class FakeSlot:
 
     def start(self, job_id: int, call: bytes, receiver: Receiver) -> None:
         assert self.room > 0, "started without room"
-        assert job_id not in {number for number, _ in self.log}, "a number twice"
+        assert job_id not in self._crew.numbers, "a number twice"
+        self._crew.numbers.add(job_id)
+        self._crew.tell("start", self, call)
         self.jobs[job_id] = (call, receiver)
-        self.log.append((job_id, call))
 
     def cancel(self, job_id: int) -> None:
-        self.cancels.append(job_id)
+        self._crew.tell("cancel", self, self.jobs[job_id][0])
 
     def kill(self, reason: str) -> None:
         self.kills.append(reason)
+        self._crew.tell("kill", self, b"")
         self.die(reason)
 
     def statistics(self) -> SlotStatistics:
@@ -106,7 +106,8 @@ class FakeSlot:
     def die(self, reason: str = "killed by signal 9") -> None:
         self.ready = False
         jobs, self.jobs = self.jobs, {}
-        for _, receiver in jobs.values():
+        for call, receiver in jobs.values():
+            self._crew.tell("lost", self, call)
             receiver.lost(reason)
 
     def come_back(self) -> None:
@@ -125,6 +126,9 @@ class FakeCrew:
             lane: [FakeSlot(self, lane, f"{lane}-{n}", capacity) for n, capacity in enumerate(of_lane)]
             for lane, of_lane in capacities.items()
         }
+        self.numbers: set[int] = set()
+        self.told: list[tuple[str, str, bytes]] = []  # (event, slot's name, call), in order
+        self.listener: Callable[[str, FakeSlot, bytes], None] = lambda event, slot, call: None
         self._callback: Callable[[str], None] = lambda _: None
 
     def slots(self, lane: str) -> Sequence[FakeSlot]:
@@ -132,6 +136,11 @@ class FakeCrew:
 
     def on_room(self, callback: Callable[[str], None]) -> None:
         self._callback = callback
+
+    def tell(self, event: str, slot: FakeSlot, call: bytes) -> None:
+        """What the dispatcher asked for (start, cancel, kill), and each job that is lost, just before it hears so."""
+        self.told.append((event, slot.name, call))
+        self.listener(event, slot, call)
 
     def has_room(self, lane: str) -> None:
         self._callback(lane)
