@@ -91,7 +91,9 @@ class Supervisor:
 
     def ready(self, slot: LocalSlot) -> None:
         log.info("worker ready", worker=slot.name, pid=slot.statistics().pid, device=slot.statistics().device)
-        self._was_ready = self._was_ready or all(other.is_up for other in self._slots)
+        if not self._was_ready and all(other.is_up for other in self._slots):
+            self._was_ready = True
+            log.info("ready", workers=len(self._slots))
         self._watcher(slot, None)
 
     def room(self, slot: LocalSlot) -> None:

@@ -54,10 +54,7 @@ class QueryHandlers:
         return AudioQuery(accent_phrases=phrases, kana=create_kana(phrases))
 
     def _accent_phrases(self, call: AccentPhrasesCall) -> list[AccentPhrase]:
-        if call.is_kana:
-            phrases = _parse_kana(call.text)
-        else:
-            phrases = self._analyse(call.text, call.enable_katakana_english)
+        phrases = _parse_kana(call.text) if call.is_kana else self._analyse(call.text, call.enable_katakana_english)
         return self._voice(call.style_id).mora_data(phrases, call.style_id)
 
     def _mora(self, call: MoraCall) -> list[AccentPhrase]:

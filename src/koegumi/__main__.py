@@ -1,0 +1,5 @@
+"""`python -m koegumi` is `koegumi`."""
+
+from koegumi.cli import main
+
+main()

@@ -1,0 +1,116 @@
+"""The front process: joins crew, dispatcher and HTTP on one event loop, from start to end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+
+import structlog
+import uvicorn
+
+from koegumi.api.app import create_app
+from koegumi.api.front import Front
+from koegumi.crew import QUERY, worker_plans
+from koegumi.dispatch.admission import LaneLimits
+from koegumi.dispatch.clock import LoopClock
+from koegumi.dispatch.dispatcher import Dispatcher
+from koegumi.listen import open_sockets, urls
+from koegumi.loading import LoadingBar
+from koegumi.pool.supervisor import Supervisor
+from koegumi.settings import Settings
+from koegumi.telemetry import Metrics, configure_logging
+from koegumi.voices.catalog import Catalog, read_catalog
+from koegumi.voices.interface import NotPrepared, Places
+
+log = structlog.get_logger("koegumi")
+
+# How long open answers may take once the server was told to end.
+DRAIN_SECONDS = 25
+
+
+def run(settings: Settings) -> int:
+    """Serve until a signal ends it; the exit code."""
+    configure_logging()
+    try:
+        catalog = read_catalog(Places(settings.cache_dir, tuple(settings.voices)))
+    except NotPrepared as error:
+        print(f"koegumi: {error}", file=sys.stderr)
+        return 1
+    try:
+        sockets = open_sockets(settings.host, settings.port)
+    except OSError as error:
+        print(f"koegumi: {error.strerror or error}", file=sys.stderr)
+        return 1
+    return asyncio.run(_serve(settings, catalog, sockets))
+
+
+async def _serve(settings: Settings, catalog: Catalog, sockets: list[socket.socket]) -> int:
+    plans = worker_plans(settings, catalog)
+    with LoadingBar(plans) as bar:
+        crew = Supervisor(plans, bar)
+        server = _http_server(settings, catalog, crew)
+        fatal = crew.start()
+        _end_on_signals(server)
+        log.info("listening", urls=urls(sockets), workers=len(plans), device=settings.device)
+        serving = asyncio.create_task(server.serve(sockets))
+        try:
+            await asyncio.wait([serving, fatal], return_when=asyncio.FIRST_COMPLETED)
+            server.should_exit = True
+            await serving
+        finally:
+            await crew.stop()
+    if fatal.done():
+        log.error("the server ends", reason=fatal.result())
+        return 1
+    return 0
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling, which would end the process by the signal instead of exit code 0."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor) -> _Server:
+    metrics = Metrics()
+    lanes = {QUERY, *(speaker.lane for speaker in catalog.speakers)}
+    limits = LaneLimits(settings.max_waiting, settings.max_backlog)
+    dispatcher = Dispatcher(
+        crew, dict.fromkeys(lanes, limits), LoopClock(asyncio.get_running_loop()), metrics
+    )
+    front = Front(
+        dispatcher=dispatcher,
+        catalog=catalog,
+        crew_statistics=crew.statistics,
+        lane_statistics=dispatcher.statistics,
+        is_ready=lambda: crew.is_ready,
+        metrics=metrics,
+        device=settings.device_choice.kind,
+    )
+    config = uvicorn.Config(
+        create_app(front),
+        http="httptools",
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+    return _Server(config)
+
+
+def _end_on_signals(server: uvicorn.Server) -> None:
+    def end() -> None:
+        server.force_exit = server.should_exit  # the second signal ends now
+        server.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end)

@@ -1,0 +1,89 @@
+"""Settings: who wins, what is refused, and defaults that fit the machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from koegumi import cli, machine
+from koegumi.crew import worker_plans
+from koegumi.settings import DeviceChoice, Settings, unknown_variables
+from koegumi.voices.catalog import read_catalog
+from koegumi.voices.interface import Places
+from tests.harness import CAST
+
+
+def test_the_environment_is_beaten_by_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KOEGUMI_PORT", "7000")
+    monkeypatch.setenv("KOEGUMI_QUERY_WORKERS", "3")
+    settings = Settings(port=8000)
+    assert (settings.port, settings.query_worker_count) == (8000, 3)
+
+
+def test_voices_come_as_a_path_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KOEGUMI_VOICES", "/one:/two")
+    assert Settings().voices == [Path("/one"), Path("/two")]
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("cpu", DeviceChoice("cpu")),
+        ("cuda", DeviceChoice("cuda", (0,))),
+        ("cuda:3", DeviceChoice("cuda", (3,))),
+        ("cuda:0,1", DeviceChoice("cuda", (0, 1))),
+    ],
+)
+def test_devices(text: str, choice: DeviceChoice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "gpu_count", lambda: 0)
+    assert DeviceChoice.parse(text) == choice
+
+
+def test_cuda_means_every_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "gpu_count", lambda: 3)
+    assert Settings(device="cuda").synthesis_worker_count == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["--device", "gpu"], "device"),
+        (["--device", "cuda:"], "device"),
+        (["--port", "70000"], "port"),
+        (["--synthesis-workers", "0"], "synthesis_workers"),
+    ],
+)
+def test_a_bad_argument_ends_with_its_name(arguments: list[str], field: str) -> None:
+    with pytest.raises(SystemExit) as error:
+        cli.main(["serve", *arguments])
+    assert field in str(error.value.code)
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "synthesis", "query"),
+    [(2, 24_000_000_000, 2, 1), (16, 64_000_000_000, 16, 2), (8, 3_000_000_000, 3, 1), (4, 100, 1, 1), (4, None, 4, 1)],
+)
+def test_defaults_fit_the_machine(
+    monkeypatch: pytest.MonkeyPatch, cores: int, memory: int | None, synthesis: int, query: int
+) -> None:
+    monkeypatch.setattr(machine, "usable_cores", lambda: cores)
+    monkeypatch.setattr(machine, "usable_memory", lambda: memory)
+    settings = Settings()
+    assert (settings.synthesis_worker_count, settings.query_worker_count) == (synthesis, query)
+
+
+def test_a_misspelt_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KOEGUMI_SYNTESIS_WORKERS", "3")
+    assert "KOEGUMI_SYNTESIS_WORKERS" in unknown_variables()
+
+
+def test_each_gpu_worker_sees_its_own_gpu_and_no_cpu_worker_sees_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    catalog = read_catalog(Places(Path(), (CAST,)))
+    plans = worker_plans(Settings(device="cuda:0,1", voices=[CAST]), catalog)
+    assert [(plan.config.name, plan.environment["CUDA_VISIBLE_DEVICES"]) for plan in plans] == [
+        ("query-1", "-1"),
+        ("synthesis-1", "4"),
+        ("synthesis-2", "5"),
+    ]
