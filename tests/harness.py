@@ -100,15 +100,16 @@ def start(arguments: Sequence[str | Path], environment: dict[str, str] | None = 
 
 @contextmanager
 def serving(*arguments: str | Path, environment: dict[str, str] | None = None) -> Iterator[Server]:
-    """A ready server; ended by SIGTERM, which it must obey."""
+    """A ready server; ended by SIGTERM, which it must obey, unless the test has ended it."""
     process, log = start(arguments, environment)
     try:
         index = log.wait(lambda line: line.get("event") == "listening")
         url = next(url for url in log.lines[index - 1]["urls"] if "[" not in url)
         log.wait(lambda line: line.get("event") == "ready")
         yield Server(url, process, log)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0, log.text()
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0, log.text()
     finally:
         process.kill()
         process.wait()

@@ -81,3 +81,9 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-backlog", type=float, metavar="SECONDS", help="work that may wait in a queue (default 600 s)"
     )
+    parser.add_argument(
+        "--watchdog",
+        type=float,
+        metavar="SECONDS",
+        help="the least time that a job may take before its worker is killed",
+    )

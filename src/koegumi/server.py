@@ -17,7 +17,7 @@ from koegumi.api.front import Front
 from koegumi.crew import QUERY, worker_plans
 from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.clock import LoopClock
-from koegumi.dispatch.dispatcher import Dispatcher
+from koegumi.dispatch.dispatcher import Dispatcher, WatchdogPolicy
 from koegumi.listen import open_sockets, urls
 from koegumi.loading import LoadingBar
 from koegumi.pool.supervisor import Supervisor
@@ -81,9 +81,9 @@ def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor) -> _Ser
     metrics = Metrics()
     lanes = {QUERY, *(speaker.lane for speaker in catalog.speakers)}
     limits = LaneLimits(settings.max_waiting, settings.max_backlog)
-    dispatcher = Dispatcher(
-        crew, dict.fromkeys(lanes, limits), LoopClock(asyncio.get_running_loop()), metrics
-    )
+    clock = LoopClock(asyncio.get_running_loop())
+    watchdog = WatchdogPolicy(floor=settings.watchdog)
+    dispatcher = Dispatcher(crew, dict.fromkeys(lanes, limits), clock, metrics, watchdog)
     front = Front(
         dispatcher=dispatcher,
         catalog=catalog,

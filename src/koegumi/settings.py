@@ -55,6 +55,7 @@ class Settings(BaseSettings):
     cache_dir: Path = Path(platformdirs.user_cache_dir("koegumi"))
     max_waiting: int = Field(256, ge=1)
     max_backlog: float = Field(600.0, gt=0)
+    watchdog: float = Field(30.0, gt=0)
 
     @field_validator("voices", mode="before")
     @classmethod

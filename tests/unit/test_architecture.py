@@ -77,3 +77,17 @@ def test_no_file_is_longer_than_400_lines() -> None:
 def test_exactly_one_onnxruntime_is_installed() -> None:
     installed = {str(distribution.name).lower() for distribution in metadata.distributions()}
     assert len({name for name in installed if name in ("onnxruntime", "onnxruntime-gpu")}) == 1
+
+
+def test_the_locks_are_complete_and_every_package_has_its_licence_listed() -> None:
+    root = SOURCE.parents[1]
+    listed = (root / "THIRD_PARTY.md").read_text(encoding="utf-8").lower()
+    for line in (root / "requirements" / "runtime.lock").read_text(encoding="utf-8").splitlines():
+        name, _, rest = line.partition("==")
+        assert rest, f"{line} is not pinned"
+        assert name in listed, f"{name} is not in THIRD_PARTY.md"
+
+
+def test_no_lock_names_a_host() -> None:
+    for lock in (SOURCE.parents[1] / "requirements").iterdir():
+        assert "://" not in lock.read_text(encoding="utf-8"), lock
