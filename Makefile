@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: setup serve test test-fault check lock clean
+.PHONY: setup serve test check fault bench-concurrency bench-latency lock clean
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
@@ -35,6 +35,18 @@ serve: setup
 ## test: the default suite
 test: setup $(VENV)/.dev
 	$(BIN)/python -m pytest $(TESTARGS)
+
+## fault: real workers killed, stopped and hung, within time bounds
+fault: setup $(VENV)/.dev
+	$(BIN)/python -m pytest -m fault tests/fault $(TESTARGS)
+
+## bench-concurrency: the tables of the README, and bench/out/concurrency.png
+bench-concurrency: setup $(VENV)/.dev
+	$(BIN)/python -m bench.concurrency $(ARGS)
+
+## bench-latency: a busy server's answers to /version and /audio_query
+bench-latency: setup $(VENV)/.dev
+	$(BIN)/python -m bench.latency $(ARGS)
 
 ## check: ruff and mypy
 check: $(VENV)/.dev

@@ -45,17 +45,17 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", enable_decoding=False)
 
     host: str = "localhost"
-    port: int = Field(50021, ge=0, le=65535)
-    synthesis_workers: int | None = Field(None, ge=1, le=1024)
-    query_workers: int | None = Field(None, ge=1, le=1024)
-    threads: int = Field(1, ge=1, le=1024)
+    port: int = Field(default=50021, ge=0, le=65535)
+    synthesis_workers: int | None = Field(default=None, ge=1, le=1024)
+    query_workers: int | None = Field(default=None, ge=1, le=1024)
+    threads: int = Field(default=1, ge=1, le=1024)
     device: str = "cpu"
     voices: list[Path] = []
     state_dir: Path = Path(platformdirs.user_data_dir("koegumi"))
     cache_dir: Path = Path(platformdirs.user_cache_dir("koegumi"))
-    max_waiting: int = Field(256, ge=1)
-    max_backlog: float = Field(600.0, gt=0)
-    watchdog: float = Field(30.0, gt=0)
+    max_waiting: int = Field(default=256, ge=1)
+    max_backlog: float = Field(default=600.0, gt=0)
+    watchdog: float = Field(default=30.0, gt=0)
 
     @field_validator("voices", mode="before")
     @classmethod
