@@ -1,0 +1,73 @@
+"""The prepared folder: what `prepare` writes and all else only reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from koegumi.voices.interface import NotPrepared, Places
+
+# Grows when the folder's content changes its meaning; older folders are then made anew.
+LAYOUT = 1
+CURRENT = "current"
+SAMPLES_PER_STYLE = 3
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Paths inside `<cache>/kokoro/<model's hash>-<layout>/`."""
+
+    root: Path
+
+    @property
+    def speakers(self) -> Path:
+        return self.root / "speakers.json"
+
+    @property
+    def policy(self) -> Path:
+        return self.root / "policy.md"
+
+    @property
+    def vocabulary(self) -> Path:
+        return self.root / "vocabulary.json"
+
+    @property
+    def voices(self) -> Path:
+        return self.root / "voices.npz"
+
+    @property
+    def encoder(self) -> Path:
+        return self.root / "encoder.onnx"
+
+    @property
+    def prosody(self) -> Path:
+        return self.root / "prosody.onnx"
+
+    def decoder(self, device: str) -> Path:
+        """The decoder for cpu or cuda, which has no integer convolutions."""
+        return self.root / ("decoder.onnx" if device == "cpu" else "decoder-float.onnx")
+
+    def portrait(self, voice: str) -> Path:
+        return self.root / "portraits" / f"{voice}.png"
+
+    def icon(self, style_id: int) -> Path:
+        return self.root / "icons" / f"{style_id}.png"
+
+    def sample(self, style_id: int, number: int) -> Path:
+        return self.root / "samples" / f"{style_id}_{number:03}.wav"
+
+
+def family_folder(places: Places) -> Path:
+    return places.cache_dir / "kokoro"
+
+
+def find_prepared(places: Places) -> Prepared:
+    """The folder that was prepared last. Raises NotPrepared."""
+    folder = family_folder(places)
+    try:
+        name = (folder / CURRENT).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        name = ""
+    if not name.endswith(f"-{LAYOUT}") or not (folder / name).is_dir():
+        raise NotPrepared(f"the Kokoro voices are not prepared in {folder}: run `koegumi prepare`")
+    return Prepared(folder / name)
