@@ -1,0 +1,37 @@
+"""The HTTP application."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from koegumi import __version__
+from koegumi.api import errors, queries, server, speakers, synthesis
+from koegumi.api.front import Front
+from koegumi.api.middleware import RequestMiddleware
+from koegumi.api.resources import Resources
+
+
+def create_app(front: Front) -> FastAPI:
+    """The API of VOICEVOX ENGINE over this front."""
+    app = FastAPI(
+        title="Koegumi",
+        description="Text to speech on a crew of workers, with VOICEVOX ENGINE's API.",
+        version=__version__,
+        # One schema for a request's AudioQuery and an answer's, as in the reference.
+        separate_input_output_schemas=False,
+        strict_content_type=False,
+        generate_unique_id_function=_operation_id,
+    )
+    app.state.front = front
+    app.state.resources = Resources(front.catalog)
+    errors.install(app)
+    app.add_middleware(RequestMiddleware)
+    for router in (queries.router, synthesis.router, speakers.router, server.router):
+        app.include_router(router)
+    front.metrics.watch(front.crew_statistics, front.lane_statistics)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,51 @@
+"""What the HTTP side knows of the rest of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+
+from koegumi.dispatch.dispatcher import DispatchStatistics
+from koegumi.dispatch.job import Job, Outcome
+from koegumi.pool.slot import SlotStatistics
+from koegumi.telemetry import Metrics
+from koegumi.voices.catalog import Catalog
+
+
+class Submits(Protocol):
+    """The dispatcher's one method; cancelling the task that awaits it withdraws the job."""
+
+    async def submit(self, job: Job) -> Outcome: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bytes of a body: how many are read at all, and up to how many the event loop decodes by itself."""
+
+    body_bytes: int = 8 * 1024 * 1024
+    inline_bytes: int = 128 * 1024
+
+
+@dataclass(frozen=True)
+class Front:
+    """`device` is the kind that the synthesis workers compute on: cpu or cuda."""
+
+    dispatcher: Submits
+    catalog: Catalog
+    crew_statistics: Callable[[], Sequence[SlotStatistics]]
+    lane_statistics: Callable[[], DispatchStatistics]
+    is_ready: Callable[[], bool]
+    metrics: Metrics
+    device: str
+    limits: Limits = field(default_factory=Limits)
+
+
+async def front_of(request: Request) -> Front:
+    front: Front = request.app.state.front
+    return front
+
+
+TheFront = Annotated[Front, Depends(front_of)]

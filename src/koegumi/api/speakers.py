@@ -1,0 +1,111 @@
+"""Who can speak, what they look and sound like, and whether they are loaded."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import anyio.to_thread
+import msgspec
+from fastapi import APIRouter, HTTPException, Query, Request
+from starlette.responses import FileResponse, Response
+
+from koegumi.api.front import Front, TheFront
+from koegumi.api.resources import Resources
+from koegumi.api.styles import CoreVersion, StyleId, check_core
+from koegumi.api.work import query_job, run, synthesis_job
+from koegumi.schema import models, plain
+from koegumi.voices.catalog import Entry
+from koegumi.voices.interface import Speaker, Style
+from koegumi.wire.messages import AudioQueryCall, SynthesisCall
+
+router = APIRouter()
+
+ResourceFormat = Annotated[Literal["base64", "url"], Query(description="How pictures and samples are given.")]
+SkipReinit = Annotated[bool, Query(description="Whether a loaded style may stay as it is; here it always does.")]
+# The name of a resource is the hash of its content.
+FOR_A_MONTH = {"Cache-Control": "max-age=2592000"}
+
+
+@router.get("/speakers", response_model=list[models.Speaker], tags=["voices"])
+async def speakers(front: TheFront, core_version: CoreVersion = None) -> list[models.Speaker]:
+    """List who can talk."""
+    check_core(core_version, full_stop="")
+    return [_listed(speaker, styles) for speaker in front.catalog.speakers if (styles := _talk_styles(speaker))]
+
+
+@router.get("/speaker_info", response_model=models.SpeakerInfo, tags=["voices"])
+async def speaker_info(
+    request: Request,
+    front: TheFront,
+    speaker_uuid: Annotated[str, Query(description="The speaker's UUID.")],
+    resource_format: ResourceFormat = "base64",
+    core_version: CoreVersion = None,
+) -> models.SpeakerInfo:
+    """Show pictures, samples and terms of a speaker."""
+    check_core(core_version, full_stop="")
+    speaker = front.catalog.speaker(speaker_uuid)
+    styles = _talk_styles(speaker) if speaker else []
+    if speaker is None or not styles:
+        raise HTTPException(404, "該当するキャラクターが見つかりません")
+    resources: Resources = request.app.state.resources
+    base_url = str(request.base_url) if resource_format == "url" else None
+    try:
+        return await anyio.to_thread.run_sync(resources.info, speaker, styles, base_url)
+    except OSError:
+        raise HTTPException(500, "キャラクター情報が見つかりません") from None
+
+
+@router.get("/_resources/{digest}", include_in_schema=False)
+async def resource(request: Request, digest: str) -> Response:
+    resources: Resources = request.app.state.resources
+    path = await anyio.to_thread.run_sync(resources.find, digest)
+    if path is None:
+        raise HTTPException(404)
+    return FileResponse(path, headers=FOR_A_MONTH)
+
+
+@router.get("/is_initialized_speaker", tags=["voices"])
+async def is_initialized_speaker(front: TheFront, speaker: StyleId, core_version: CoreVersion = None) -> bool:
+    """Tell whether a style is loaded."""
+    check_core(core_version)
+    front.catalog.style(speaker)
+    return front.is_ready()
+
+
+@router.post("/initialize_speaker", status_code=204, tags=["voices"])
+async def initialize_speaker(
+    request: Request,
+    front: TheFront,
+    speaker: StyleId,
+    skip_reinit: SkipReinit = False,
+    core_version: CoreVersion = None,
+) -> Response:
+    """Wait until a style is loaded; workers load all of them when they start."""
+    check_core(core_version)
+    entry = front.catalog.style(speaker)
+    if not front.is_ready():
+        await _wait_for_workers(request, front, entry)
+    return Response(status_code=204, media_type="application/json")
+
+
+async def _wait_for_workers(request: Request, front: Front, entry: Entry) -> None:
+    """A worker that answers has loaded its lane's voices, so say nothing and then synthesise it."""
+    style_id = entry.style.id
+    await run(request, front, query_job(entry, AudioQueryCall("", style_id), 0))
+    silence = plain.AudioQuery([], pre_phoneme_length=0.1, post_phoneme_length=0.1)
+    call = SynthesisCall(msgspec.Raw(msgspec.msgpack.encode(silence)), style_id)
+    await run(request, front, synthesis_job(entry, call, 0.2))
+
+
+def _talk_styles(speaker: Speaker) -> list[Style]:
+    return [style for style in speaker.styles if style.type == "talk"]
+
+
+def _listed(speaker: Speaker, styles: list[Style]) -> models.Speaker:
+    return models.Speaker(
+        name=speaker.name,
+        speaker_uuid=speaker.uuid,
+        styles=[models.SpeakerStyle.model_validate(style, from_attributes=True) for style in styles],
+        version=speaker.version,
+        supported_features=models.SpeakerSupportedFeatures.model_validate(speaker.supported_features),
+    )

@@ -1,0 +1,71 @@
+"""From a call to the answer of a worker, for as long as the client is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message
+
+from koegumi.api.errors import ClientLeft
+from koegumi.api.front import Front
+from koegumi.dispatch.job import Job, Outcome
+from koegumi.voices.catalog import Entry
+from koegumi.wire.messages import Call, DecodeCall
+
+QUERY_LANE = "query"
+# Seconds of work for a character or mora, and for a byte of JSON, until they were measured.
+FIRST_QUERY_RATE = 0.002
+FIRST_DECODE_RATE = 1e-7
+
+
+def query_job(entry: Entry, call: Call, units: int) -> Job:
+    """`units` counts characters or morae; a call costs something even without any."""
+    name = f"query/{entry.family.name}"
+    return Job(QUERY_LANE, msgspec.msgpack.encode(call), name, units + 1, FIRST_QUERY_RATE)
+
+
+def decode_job(call: DecodeCall) -> Job:
+    return Job(QUERY_LANE, msgspec.msgpack.encode(call), "query/decode", len(call.body), FIRST_DECODE_RATE)
+
+
+def synthesis_job(entry: Entry, call: Call, seconds: float) -> Job:
+    speaker = entry.speaker
+    name = f"synthesis/{entry.family.name}/{entry.style.id}"
+    return Job(speaker.lane, msgspec.msgpack.encode(call), name, seconds, speaker.real_time_factor)
+
+
+async def run(request: Request, front: Front, job: Job) -> Outcome:
+    """Submit the job and wait for it. Raises what `submit` raises, and ClientLeft after withdrawing the job."""
+    work = asyncio.ensure_future(front.dispatcher.submit(job))
+    left = asyncio.ensure_future(_disconnect(request.receive))
+    try:
+        await asyncio.wait([work, left], return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise ClientLeft
+        return work.result()
+    finally:
+        # Only when both have ended is the job's slot known to be told.
+        work.cancel()
+        left.cancel()
+        await asyncio.gather(work, left, return_exceptions=True)
+
+
+async def answer(request: Request, front: Front, job: Job) -> Response:
+    """The worker's bytes as they are; headers say where the time went, in seconds."""
+    outcome = await run(request, front, job)
+    headers = {
+        "X-Koegumi-Queue-Time": f"{outcome.queue_seconds:.3f}",
+        "X-Koegumi-Synthesis-Time": f"{outcome.work_seconds:.3f}",
+        "X-Koegumi-Worker": outcome.worker,
+        "Server-Timing": f"queue;dur={outcome.queue_seconds * 1000:.1f}, work;dur={outcome.work_seconds * 1000:.1f}",
+    }
+    return Response(outcome.body, headers=headers, media_type=outcome.media_type)
+
+
+async def _disconnect(receive: Callable[[], Awaitable[Message]]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,131 @@
+"""What the server says of itself: its log, and its metrics for Prometheus."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from koegumi import __version__
+
+if TYPE_CHECKING:  # workers log too, and have no dispatcher
+    from koegumi.dispatch.dispatcher import DispatchStatistics
+    from koegumi.pool.slot import SlotStatistics
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+
+
+class _StandardError(logging.Handler):
+    """Asks for sys.stderr at each line: a progress bar puts its own stream there for a while."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            print(self.format(record), file=sys.stderr, flush=True)
+        except Exception:
+            self.handleError(record)
+
+
+def configure_logging() -> None:
+    """Send structlog and the standard library's loggers to standard error: coloured lines on a terminal, else JSON."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    finish: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if sys.stderr.isatty():
+        finish += [structlog.dev.ConsoleRenderer()]
+    else:
+        finish += [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(ensure_ascii=False)]
+    handler = _StandardError()
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=finish))
+    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.processors.StackInfoRenderer(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+class Metrics:
+    """Counts jobs, as the dispatcher's observer, and shows queues and workers as they stand when asked."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._jobs = Counter("koegumi_jobs", "Jobs by what came of them.", ["lane", "outcome"], registry=self._registry)
+        self._queue_seconds = Histogram(
+            "koegumi_job_queue_seconds", "Time in the queue.", ["lane"], buckets=SECONDS, registry=self._registry
+        )
+        self._work_seconds = Histogram(
+            "koegumi_job_work_seconds", "Time in the worker.", ["lane"], buckets=SECONDS, registry=self._registry
+        )
+
+    def job_finished(self, lane: str, outcome: str, queue_seconds: float, work_seconds: float) -> None:
+        self._jobs.labels(lane, outcome).inc()
+        if outcome != "refused":
+            self._queue_seconds.labels(lane).observe(queue_seconds)
+        if outcome == "done":
+            self._work_seconds.labels(lane).observe(work_seconds)
+
+    def watch(self, slots: Callable[[], Sequence[SlotStatistics]], dispatch: Callable[[], DispatchStatistics]) -> None:
+        """Show what these say from now on. Once."""
+        self._registry.register(_Watcher(slots, dispatch))
+
+    def render(self) -> bytes:
+        """The text format of Prometheus."""
+        return generate_latest(self._registry)
+
+
+class _Watcher(Collector):
+    def __init__(
+        self, slots: Callable[[], Sequence[SlotStatistics]], dispatch: Callable[[], DispatchStatistics]
+    ) -> None:
+        self._slots = slots
+        self._dispatch = dispatch
+
+    def collect(self) -> Iterable[Metric]:
+        info = GaugeMetricFamily("koegumi_info", "The server's version.", labels=["version"])
+        info.add_metric([__version__], 1)
+        yield info
+        yield from self._lanes()
+        yield from self._workers()
+
+    def _lanes(self) -> Iterable[Metric]:
+        waiting = GaugeMetricFamily("koegumi_queue_jobs", "Jobs that wait.", labels=["lane"])
+        running = GaugeMetricFamily("koegumi_running_jobs", "Jobs that workers have.", labels=["lane"])
+        backlog = GaugeMetricFamily(
+            "koegumi_queue_backlog_seconds", "Predicted work of the jobs that wait.", labels=["lane"]
+        )
+        for lane, statistics in self._dispatch().lanes.items():
+            waiting.add_metric([lane], statistics.waiting)
+            running.add_metric([lane], statistics.running)
+            backlog.add_metric([lane], statistics.backlog_seconds)
+        return waiting, running, backlog
+
+    def _workers(self) -> Iterable[Metric]:
+        states: dict[tuple[str, str], int] = {}
+        restarts: dict[str, int] = {}
+        for slot in self._slots():
+            key = slot.lane, slot.state.value
+            states[key] = states.get(key, 0) + 1
+            restarts[slot.lane] = restarts.get(slot.lane, 0) + slot.restarts
+        workers = GaugeMetricFamily("koegumi_workers", "Workers by state.", labels=["lane", "state"])
+        for key, count in states.items():
+            workers.add_metric(key, count)
+        restarted = CounterMetricFamily("koegumi_worker_restarts", "Workers that came back.", labels=["lane"])
+        for lane, number in restarts.items():
+            restarted.add_metric([lane], number)
+        return workers, restarted
