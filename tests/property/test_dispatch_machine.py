@@ -168,9 +168,11 @@ class DispatcherMachine(RuleBasedStateMachine):
             slot.done(call, job.cost) if what == "done" else slot.failed(call)
         self.act(turn)
 
-    @rule(data=st.data(), turn=st.booleans())
-    def worker_dies(self, data: st.DataObject, turn: bool) -> None:
+    @rule(data=st.data(), turn=st.booleans(), speaks=st.booleans())
+    def worker_dies(self, data: st.DataObject, turn: bool, speaks: bool) -> None:
         slot = data.draw(st.sampled_from(self.crew.slots("talk")))
+        for call in slot.calls if speaks else []:
+            slot.chunk(call, b"half a sound")
         self.silenced += [receiver for _, receiver in slot.jobs.values()]
         slot.die()
         self.act(turn)

@@ -45,7 +45,7 @@ async def turns() -> None:
 def on_a_loop(test: Callable[[], Coroutine[None, None, None]]) -> Callable[[], None]:
     @wraps(test)
     def run() -> None:
-        asyncio.run(test())
+        asyncio.run(asyncio.wait_for(test(), 10))  # so that a job which is never answered fails, and does not hang
 
     return run
 

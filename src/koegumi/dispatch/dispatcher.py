@@ -193,7 +193,7 @@ class Dispatcher:
             self._settle(ticket, "done", outcome)
         elif isinstance(ending, WorkFailed):
             self._settle(ticket, "failed", ending)
-        elif ticket.attempts < MAX_ATTEMPTS and not self._stopping and not ticket.left:
+        elif ticket.attempts < MAX_ATTEMPTS and not self._stopping:
             ticket.run = None
             ticket.entry = lane.queue.push_first(ticket, self._predict(job))
         else:
