@@ -45,9 +45,17 @@ def test_one_slow_job_moves_the_estimate_by_a_factor_of_two_at_most(before: int)
 
 def test_a_long_job_is_never_thought_to_cost_much_less_than_its_share() -> None:
     model, chance = CostModel(), random.Random(2)
-    for _ in range(100):  # alike in length, so that noise alone makes the slope
-        model.observe("voice", chance.uniform(2.0, 3.0), chance.uniform(0.5, 1.5), 0.4)
-    assert model.predict("voice", 250.0, 0.4) > 0.4 * 100
+    for _ in range(100):  # as if units did not matter: the far end must not follow
+        model.observe("voice", chance.uniform(2.0, 10.0), 3.0, 0.5)
+    assert model.predict("voice", 600.0, 0.5) > 0.4 * 600 * 3.0 / 6.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_jobs_alike_in_length_tell_no_slope(seed: int) -> None:
+    model, chance = CostModel(), random.Random(seed)
+    for _ in range(100):
+        model.observe("voice", chance.uniform(2.9, 3.1), chance.uniform(0.9, 1.1), 1 / 3)
+    assert model.predict("voice", 300.0, 1 / 3) == pytest.approx(100.0, rel=0.2)
 
 
 def test_nothing_costs_nothing() -> None:
