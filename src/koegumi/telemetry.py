@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -36,14 +36,15 @@ def configure_logging() -> None:
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
-        structlog.stdlib.ExtraAdder(),
+        structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     finish: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     if sys.stderr.isatty():
-        finish += [structlog.dev.ConsoleRenderer()]
+        # Never with the frames' variables: texts of clients are among them.
+        finish += [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     else:
-        finish += [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer(ensure_ascii=False)]
+        finish += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
     handler = _StandardError()
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=finish))
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
@@ -64,6 +65,7 @@ class Metrics:
     """Counts jobs, as the dispatcher's observer, and shows queues and workers as they stand when asked."""
 
     def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, of when it began
         self._registry = CollectorRegistry()
         self._jobs = Counter("koegumi_jobs", "Jobs by what came of them.", ["lane", "outcome"], registry=self._registry)
         self._queue_seconds = Histogram(

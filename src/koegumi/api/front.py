@@ -26,7 +26,7 @@ class Limits:
     """Bytes of a body: how many are read at all, and up to how many the event loop decodes by itself."""
 
     body_bytes: int = 8 * 1024 * 1024
-    inline_bytes: int = 128 * 1024
+    inline_bytes: int = 64 * 1024
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ def safe(value: object, depth: int = MAX_DEPTH) -> Any:
             return value if math.isfinite(value) else str(value)
         case str():
             return value if value.isascii() else value.encode("utf-8", "replace").decode()
-        case Mapping() if depth:
+        case dict() if depth:
             return {safe(str(key)): safe(item, depth - 1) for key, item in value.items()}
         case list() | tuple() if depth:
             return [safe(item, depth - 1) for item in value]
-        case Mapping() | list() | tuple():
+        case dict() | list() | tuple():
             return TOO_DEEP
         case bytes():
             return value.decode("utf-8", "replace")

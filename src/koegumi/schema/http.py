@@ -23,8 +23,12 @@ MAX_SAMPLES = 1800 * 48_000 * 2
 # Half an hour of hasty speech. Phrases count as well: there may be millions in a body that speaks nothing.
 MAX_MORAS = 20_000
 UPSPEAK_SECONDS = 0.15
+# No phrase and no mora is shorter in JSON, so more of them than this allows are wrong.
+MIN_BYTES_EACH = 20
+# Below this many elements every one has its own errors, right or wrong.
+FEW = 100
 # The input of errors is repeated from bodies up to this size.
-MAX_ECHO_BYTES = 65_536
+MAX_ECHO_BYTES = 16_384
 
 AUDIO_QUERY = "AudioQuery"
 ACCENT_PHRASES = "AccentPhrases"
@@ -52,11 +56,13 @@ def decode(model: str, body: bytes) -> Decoded:
     """Read a body as AudioQuery, AccentPhrases or AccentedPhrases; other models raise KeyError."""
     read = _READERS[model]
     try:
-        return read(_json(body))
+        return read(_json(body), len(body))
     except _Refused as refused:
         return Decoded(errors=safe_errors(refused.errors, len(body) <= MAX_ECHO_BYTES))
     except ValidationError as error:
         return Decoded(errors=safe_errors(_at_body(error), len(body) <= MAX_ECHO_BYTES))
+    except UnicodeEncodeError:
+        return Decoded(errors=[_error("string_unicode", (), "Half of a surrogate pair stands alone", None)])
 
 
 class _Refused(Exception):  # noqa: N818 - reads as a sentence where it is raised
@@ -93,10 +99,10 @@ def _at_body(error: ValidationError) -> Iterator[Error]:
         yield {**detail, "loc": ("body", *detail["loc"])}
 
 
-def _audio_query(raw: Any) -> Decoded:
+def _audio_query(raw: Any, size: int) -> Decoded:
     field: Location = ("accent_phrases",)
     if isinstance(raw, dict):
-        _check_size(raw.get("accent_phrases"), field)
+        _check_count(raw.get("accent_phrases"), size, field)
     query = _QUERY.validate_python(raw, from_attributes=True)
     _check_phrases(query.accent_phrases, field, complete=True, accented=False)
     seconds = sound_seconds(query)
@@ -104,20 +110,22 @@ def _audio_query(raw: Any) -> Decoded:
     return Decoded(msgspec.msgpack.encode(_QUERY.dump_python(query)), seconds, _count(query.accent_phrases))
 
 
-def _accent_phrases(raw: Any, accented: bool) -> Decoded:
-    _check_size(raw, ())
+def _accent_phrases(raw: Any, size: int, accented: bool) -> Decoded:
+    _check_count(raw, size, ())
     phrases = _PHRASES.validate_python(raw, from_attributes=True)
     _check_phrases(phrases, (), complete=False, accented=accented)
     return Decoded(msgspec.msgpack.encode(_PHRASES.dump_python(phrases)), 0.0, _count(phrases))
 
 
-def _check_size(phrases: Any, location: Location) -> None:
+def _check_count(phrases: Any, size: int, location: Location) -> None:
     """Before anything is built: each wrong element would become an error that is much larger than itself."""
     if not isinstance(phrases, list):
         return
     moras = (phrase.get("moras") for phrase in phrases if isinstance(phrase, dict))
-    if len(phrases) + sum(len(each) for each in moras if isinstance(each, list)) > MAX_MORAS:
-        message = f"There should be at most {MAX_MORAS} accent phrases and morae"
+    count = len(phrases) + sum(len(each) for each in moras if isinstance(each, list))
+    most = min(MAX_MORAS, max(FEW, size // MIN_BYTES_EACH))
+    if count > most:
+        message = f"A body of {size} bytes should have at most {most} accent phrases and morae, not {count}"
         raise _Refused(_error("too_long", location, message, None))
 
 
@@ -187,7 +195,7 @@ def _count(phrases: Sequence[AccentPhrase]) -> int:
     return sum(len(phrase.moras) for phrase in phrases)
 
 
-_READERS: dict[str, Callable[[Any], Decoded]] = {
+_READERS: dict[str, Callable[[Any, int], Decoded]] = {
     AUDIO_QUERY: _audio_query,
     ACCENT_PHRASES: partial(_accent_phrases, accented=False),
     ACCENTED_PHRASES: partial(_accent_phrases, accented=True),

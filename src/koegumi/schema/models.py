@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic.json_schema import SkipJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError
+from pydantic_core.core_schema import CoreSchema
 
 from koegumi.schema.phonemes import CONSONANTS, VOWELS
 
@@ -34,6 +35,17 @@ def _known_vowel(name: str) -> str:
     return name
 
 
+class _NullUnsaid:
+    """Hides in the document that null may stand for nothing. (pydantic's SkipJsonSchema would do so too, but makes a
+    union, whose errors stand two to a field and one step below it.)"""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        (value,) = (option for option in handler(schema)["anyOf"] if option != {"type": "null"})
+        return dict(value)
+
+
+NULL_UNSAID = _NullUnsaid()
+
 Consonant = Annotated[str, AfterValidator(_known_consonant)]
 Vowel = Annotated[str, AfterValidator(_known_vowel)]
 
@@ -48,8 +60,10 @@ class Mora(Model):
     """A mora: consonant and vowel, their lengths and the pitch."""
 
     text: str = Field(description="Its kana.")
-    consonant: Consonant | SkipJsonSchema[None] = Field(default=None, description="The consonant's phoneme.")
-    consonant_length: Length | SkipJsonSchema[None] = Field(default=None, description="The consonant's seconds.")
+    consonant: Annotated[Consonant | None, NULL_UNSAID] = Field(default=None, description="The consonant's phoneme.")
+    consonant_length: Annotated[Length | None, NULL_UNSAID] = Field(
+        default=None, description="The consonant's seconds."
+    )
     vowel: Vowel = Field(description="The vowel's phoneme.")
     vowel_length: Length = Field(description="The vowel's seconds.")
     pitch: Pitch = Field(description="ln of the frequency in Hz; 0 where unvoiced.")
@@ -60,7 +74,9 @@ class AccentPhrase(Model):
 
     moras: list[Mora] = Field(description="Its morae.")
     accent: Accent = Field(description="The mora, from 1, after which the pitch falls.")
-    pause_mora: Mora | SkipJsonSchema[None] = Field(default=None, description="The pause behind it; null for none.")
+    pause_mora: Annotated[Mora | None, NULL_UNSAID] = Field(
+        default=None, title="Pause Mora", description="The pause behind it; null for none."
+    )
     is_interrogative: bool = Field(default=False, description="Whether it ends a question.")
 
 
@@ -80,7 +96,9 @@ class AudioQuery(Model):
     pauseLengthScale: Length = Field(default=1, description="Factor for every pause.")
     outputSamplingRate: SamplingRate = Field(description="Sampling rate of the sound in Hz.")
     outputStereo: bool = Field(description="Whether the sound has two channels.")
-    kana: str | SkipJsonSchema[None] = Field(default=None, description="The text in kana notation; read by nobody.")
+    kana: Annotated[str | None, NULL_UNSAID] = Field(
+        default=None, description="The text in kana notation; read by nobody."
+    )
 
 
 class ParseKanaBadRequest(Model):
@@ -129,7 +147,7 @@ class StyleInfo(Model):
 
     id: int = Field(description="The style's id.")
     icon: str = Field(description="Its icon.")
-    portrait: str | SkipJsonSchema[None] = Field(default=None, description="Its own portrait, if it has one.")
+    portrait: Annotated[str | None, NULL_UNSAID] = Field(default=None, description="Its own portrait, if it has one.")
     voice_samples: list[str] = Field(description="Its samples.")
 
 
