@@ -1,0 +1,170 @@
+"""Errors: as the reference answers them, and those that only this server has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from koegumi import __version__
+from koegumi.api.front import Limits
+from koegumi.dispatch.job import Job, Outcome, QueueFull, Stopping, WorkFailed, WorkLost
+from koegumi.wire.messages import AccentPhrasesCall, Call, Failure
+from tests.api.fake import BARK, PHRASE, QUERY, SING, FakeDispatcher, House, Reply, outcome
+
+# Where the reference answers 500 by accident, and where monitors need more than it gives.
+BETTER = {"sampling rate 0": 422, "head not allowed": 200}
+KANA_DETAIL: dict[str, object] = {
+    "text": "アクセントを指定していないアクセント句があります: コンニチワ",
+    "error_name": "ACCENT_NOTFOUND",
+    "error_args": {"text": "コンニチワ"},
+}
+UNKNOWN_STYLE = {"message": "指定されたスタイルが見つかりませんでした。"}
+UNSUPPORTED_STYLE = {"message": "指定されたスタイルはこの機能をサポートしていません。"}
+INTERNAL = {"detail": "Internal Server Error"}
+
+
+def worker(job: Job) -> Outcome | Exception:
+    call = msgspec.msgpack.decode(job.call, type=Call)
+    if isinstance(call, AccentPhrasesCall) and call.is_kana:
+        return WorkFailed(Failure("kana", "no kana", KANA_DETAIL))
+    return outcome()
+
+
+def house(reply: Reply = worker) -> House:
+    return House(FakeDispatcher(reply))
+
+
+def failing(error: Exception) -> House:
+    return house(lambda job: error)
+
+
+def is_answered_here(case: dict[str, Any], paths: set[str]) -> bool:
+    """Origins are checked elsewhere, and what a worker makes is no error."""
+    return case["path"] in paths and "headers" not in case and (case["status"] >= 400 or case["status"] == 204)
+
+
+def test_the_reference_s_errors(reference: Path) -> None:
+    ours = house()
+    cases = json.loads((reference / "http_error_cases.json").read_text(encoding="utf-8"))["cases"]
+    paths = {*ours.app.openapi()["paths"], "/_resources/xyz", "/nope"}
+    cases = [case for case in cases if is_answered_here(case, paths)]
+    assert len(cases) >= 20
+    for case in cases:
+        name = case["name"]
+        answer = ours.ask(case["method"], case["path"], params=case.get("params"), json=case.get("json"))
+        assert answer.status_code == BETTER.get(name, case["status"]), name
+        assert answer.headers["content-type"] == case["content_type"], name
+        if "body" in case and name not in BETTER:
+            assert answer.json() == case["body"], name
+
+
+@pytest.mark.parametrize("style_id", ["-1", "99999", str(2**31), str(2**63), str(2**64), str(-(10**30))])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/audio_query?text=a"),
+        ("POST", "/accent_phrases?text=a"),
+        ("POST", "/mora_data?"),
+        ("POST", "/synthesis?"),
+        ("POST", "/initialize_speaker?"),
+        ("GET", "/is_initialized_speaker?"),
+    ],
+)
+def test_unknown_styles(method: str, path: str, style_id: str) -> None:
+    body = QUERY if path == "/synthesis?" else [PHRASE]
+    ours = house()
+    answer = ours.ask(method, f"{path}&speaker={style_id}", json=body)
+    assert (answer.status_code, answer.json()) == (422, UNKNOWN_STYLE)
+    assert ours.dispatcher.jobs == []
+
+
+def test_styles_that_cannot_do_it() -> None:
+    assert house().ask("POST", f"/audio_query?text=a&speaker={SING}").json() == UNSUPPORTED_STYLE
+    assert house().ask("POST", f"/synthesis?speaker={SING}", json=QUERY).json() == UNSUPPORTED_STYLE
+    assert house().ask("POST", f"/audio_query?text=a&speaker={BARK}").json() == UNSUPPORTED_STYLE
+    assert house().ask("POST", f"/synthesis?speaker={BARK}", json=QUERY).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "stop"), [("/speakers", ""), ("/speaker_info", ""), ("/supported_devices", "。"), ("/audio_query", "。")]
+)
+def test_core_versions(path: str, stop: str) -> None:
+    method = "POST" if path == "/audio_query" else "GET"
+    params: dict[str, Any] = {"speaker_uuid": "uuid-of-bark", "text": "a", "speaker": 0}
+    for version in ("", __version__):
+        assert house().ask(method, path, params={**params, "core_version": version}).status_code == 200
+    answer = house().ask(method, path, params={**params, "core_version": "4.0.4"})
+    assert (answer.status_code, answer.json()) == (422, {"message": f"バージョン 4.0.4 のコアが見つかりません{stop}"})
+
+
+def test_a_bad_value_is_named_and_its_echo_is_json() -> None:
+    body = json.dumps(QUERY | {"speedScale": float("nan")})
+    answer = house().ask("POST", "/synthesis?speaker=0", content=body)
+    (error,) = answer.json()["detail"]
+    assert (answer.status_code, error["loc"], error["input"]) == (422, ["body", "speedScale"], "nan")
+
+
+@pytest.mark.parametrize(("path", "status"), [("/mora_pitch", 422), ("/mora_data", 422), ("/mora_length", 200)])
+def test_accents_beyond_the_morae(path: str, status: int) -> None:
+    body = [PHRASE | {"accent": 9}]
+    answer = house().ask("POST", f"{path}?speaker=0", json=body)
+    assert answer.status_code == status
+    if status == 422:
+        assert answer.json()["detail"][0]["loc"] == ["body", 0, "accent"]
+    assert house().ask("POST", "/synthesis?speaker=0", json=QUERY | {"accent_phrases": body}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "body"),
+    [
+        (QueueFull(7), 503, {"detail": "the queue is full; try again in 7 s"}),
+        (Stopping(), 503, {"detail": "the server is shutting down"}),
+        (WorkFailed(Failure("kana", "x", KANA_DETAIL)), 400, {"detail": KANA_DETAIL}),
+        (WorkFailed(Failure("invalid", "too odd")), 422, {"message": "too odd"}),
+        (WorkFailed(Failure("unsupported", "no")), 422, UNSUPPORTED_STYLE),
+        (WorkFailed(Failure("internal", "secret")), 500, INTERNAL),
+        (WorkFailed(Failure("cancelled", "secret")), 500, INTERNAL),
+        (RuntimeError("secret"), 500, INTERNAL),
+    ],
+    ids=repr,
+)
+def test_what_can_become_of_a_job(error: Exception, status: int, body: object) -> None:
+    answer = failing(error).ask("POST", "/synthesis?speaker=0", json=QUERY, headers={"X-Request-Id": "abc-1"})
+    assert (answer.status_code, answer.json()) == (status, body)
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-request-id"] == "abc-1"
+    assert answer.headers.get("retry-after") == ("7" if isinstance(error, QueueFull) else None)
+
+
+def test_a_request_that_ended_two_workers_hears_so() -> None:
+    answer = failing(WorkLost("signal 11")).ask("POST", "/synthesis?speaker=0", json=QUERY)
+    assert answer.status_code == 422
+    assert "worker" in answer.json()["message"]
+    assert "signal 11" in answer.json()["message"]
+
+
+def test_bodies_are_read_to_their_limit_only() -> None:
+    ours = House(limits=Limits(body_bytes=1000))
+    read = 0
+
+    async def endless() -> Any:
+        nonlocal read
+        while True:
+            read += 100
+            yield b" " * 100
+
+    for body in (endless(), b" " * 1001):
+        answer = ours.ask("POST", "/synthesis?speaker=0", content=body)
+        assert (answer.status_code, answer.json()) == (413, {"detail": "the body is over the limit of 1000 bytes"})
+    assert read == 1100
+    assert ours.ask("POST", "/mora_data?speaker=0", content=b"[]".ljust(1000)).status_code == 200
+
+
+def test_odd_ids_of_requests_are_not_taken() -> None:
+    for given in ("", "a b", "x" * 200, "a\\n", "é".encode()):
+        answer = house().ask("GET", "/version", headers={"X-Request-Id": given})
+        assert len(answer.headers["x-request-id"]) == 32

@@ -1,0 +1,91 @@
+"""Whatever the bytes, `decode` answers, and what it lets through can be spoken."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from koegumi.schema import plain
+from koegumi.schema.echo import safe
+from koegumi.schema.http import ACCENT_PHRASES, ACCENTED_PHRASES, AUDIO_QUERY, MAX_SECONDS, Decoded, decode
+from koegumi.schema.phonemes import CONSONANTS, VOWELS
+from tests.api.fake import MORA, PAUSE, PHRASE, QUERY
+
+MODELS = st.sampled_from([AUDIO_QUERY, ACCENT_PHRASES, ACCENTED_PHRASES])
+SURROGATES = st.text(st.characters(codec=None), max_size=5)
+NUMBERS = st.integers() | st.floats() | st.sampled_from([10**400, 2**63, 2**64, -0.0, 5e-324, 1.7e308])
+LEAVES = st.none() | st.booleans() | NUMBERS | SURROGATES | st.sampled_from(sorted(CONSONANTS | VOWELS))
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*MORA, *PHRASE, *QUERY]) | SURROGATES, inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+
+
+def near(example: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """The example with some values replaced."""
+    changes = st.dictionaries(st.sampled_from(list(example)), VALUES, max_size=3)
+    return changes.map(lambda values: example | values)
+
+
+MORAS = near(MORA) | near(PAUSE)
+PHRASES = st.builds(
+    lambda phrase, moras, pause: phrase | {"moras": moras} | pause,
+    near(PHRASE),
+    st.lists(MORAS, max_size=3),
+    st.just({}) | st.builds(lambda mora: {"pause_mora": mora}, MORAS),
+)
+QUERIES = st.builds(
+    lambda query, phrases: query | {"accent_phrases": phrases}, near(QUERY), st.lists(PHRASES, max_size=3)
+)
+
+
+def check(model: str, body: bytes) -> None:
+    decoded = decode(model, body)
+    carried = msgspec.msgpack.decode(msgspec.msgpack.encode(decoded), type=Decoded)
+    assert carried.seconds == decoded.seconds
+    if decoded.errors is not None:
+        assert decoded.errors
+        json.dumps(decoded.errors, ensure_ascii=False, allow_nan=False).encode()
+        assert all(error["loc"][0] == "body" for error in decoded.errors)
+    elif model == AUDIO_QUERY:
+        query = msgspec.msgpack.decode(decoded.value, type=plain.AudioQuery)
+        assert 0 <= decoded.seconds <= MAX_SECONDS
+        numbers = (query.pitch_scale, query.intonation_scale, query.volume_scale, query.speed_scale)
+        assert all(map(math.isfinite, numbers))
+    else:
+        msgspec.msgpack.decode(decoded.value, type=list[plain.AccentPhrase])
+
+
+@given(MODELS, st.binary())
+def test_any_bytes(model: str, body: bytes) -> None:
+    check(model, body)
+
+
+@given(MODELS, VALUES)
+def test_any_json(model: str, value: object) -> None:
+    check(model, json.dumps(value).encode())
+
+
+@given(QUERIES)
+def test_almost_queries(query: dict[str, Any]) -> None:
+    check(AUDIO_QUERY, json.dumps(query).encode())
+
+
+@given(st.sampled_from([ACCENT_PHRASES, ACCENTED_PHRASES]), st.lists(PHRASES, max_size=3))
+def test_almost_phrases(model: str, phrases: list[dict[str, Any]]) -> None:
+    check(model, json.dumps(phrases).encode())
+
+
+@given(VALUES)
+def test_an_echo_is_json_and_msgpack(value: object) -> None:
+    json.dumps(safe(value), ensure_ascii=False, allow_nan=False).encode()
+    msgspec.msgpack.encode(safe(value))
