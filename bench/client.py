@@ -26,7 +26,7 @@ class Spoken:
 @asynccontextmanager
 async def connect(url: str, connections: int = 64) -> AsyncIterator[httpx.AsyncClient]:
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    async with httpx.AsyncClient(base_url=url, timeout=None, trust_env=False, limits=limits) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=None, trust_env=False, verify=False, limits=limits) as client:
         yield client
 
 

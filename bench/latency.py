@@ -32,9 +32,7 @@ async def keep_busy(client: httpx.AsyncClient, query: Query) -> None:
 
 async def waiting(client: httpx.AsyncClient) -> int:
     lines = (await client.get("/metrics")).text.splitlines()
-    return int(
-        next(float(line.split()[1]) for line in lines if line.startswith('koegumi_queue_length{lane="synthesis"'))
-    )
+    return int(next(float(line.split()[1]) for line in lines if line.startswith('koegumi_queue_jobs{lane="synthesis"')))
 
 
 async def times(client: httpx.AsyncClient, method: str, path: str, count: int, **params: str | int) -> list[float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import structlog
 
 from koegumi import __version__
 from koegumi.api.front import Limits
@@ -128,7 +129,6 @@ def test_accents_beyond_the_morae(path: str, status: int) -> None:
         (WorkFailed(Failure("unsupported", "no")), 422, UNSUPPORTED_STYLE),
         (WorkFailed(Failure("internal", "secret")), 500, INTERNAL),
         (WorkFailed(Failure("cancelled", "secret")), 500, INTERNAL),
-        (RuntimeError("secret"), 500, INTERNAL),
     ],
     ids=repr,
 )
@@ -138,6 +138,16 @@ def test_what_can_become_of_a_job(error: Exception, status: int, body: object) -
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-request-id"] == "abc-1"
     assert answer.headers.get("retry-after") == ("7" if isinstance(error, QueueFull) else None)
+
+
+def test_a_handler_that_fails_is_logged_and_answered() -> None:
+    with structlog.testing.capture_logs() as lines:
+        answer = failing(RuntimeError("secret")).ask("POST", "/synthesis?speaker=0", json=QUERY)
+    assert (answer.status_code, answer.json()) == (500, INTERNAL)
+    assert len(answer.headers["x-request-id"]) == 32
+    failed, request = lines
+    assert (failed["event"], failed["exc_info"]) == ("handler failed", True)
+    assert (request["event"], request["path"], request["status"]) == ("request", "/synthesis", 500)
 
 
 def test_a_request_that_ended_two_workers_hears_so() -> None:

@@ -93,6 +93,7 @@ def test_metrics() -> None:
         'koegumi_queue_backlog_seconds{lane="query"} 4.5',
         'koegumi_workers{lane="query",state="ready"} 1.0',
         'koegumi_workers{lane="synthesis",state="busy"} 1.0',
+        'koegumi_workers{lane="synthesis",state="ready"} 0.0',
         'koegumi_worker_restarts_total{lane="query"} 2.0',
         'koegumi_jobs_total{lane="query",outcome="done"} 1.0',
         'koegumi_jobs_total{lane="query",outcome="refused"} 1.0',
