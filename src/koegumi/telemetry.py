@@ -121,8 +121,8 @@ class _Watcher(Collector):
         states: dict[tuple[str, str], int] = {}
         restarts: dict[str, int] = {}
         for slot in self._slots():
-            key = slot.lane, slot.state.value
-            states[key] = states.get(key, 0) + 1
+            for state in type(slot.state):  # a lane without any ready worker says 0
+                states[slot.lane, state] = states.get((slot.lane, state), 0) + (state == slot.state)
             restarts[slot.lane] = restarts.get(slot.lane, 0) + slot.restarts
         workers = GaugeMetricFamily("koegumi_workers", "Workers by state.", labels=["lane", "state"])
         for key, count in states.items():
