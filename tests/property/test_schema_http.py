@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from koegumi.schema import plain
@@ -15,6 +15,8 @@ from koegumi.schema.echo import safe
 from koegumi.schema.http import ACCENT_PHRASES, ACCENTED_PHRASES, AUDIO_QUERY, MAX_SECONDS, Decoded, decode
 from koegumi.schema.phonemes import CONSONANTS, VOWELS
 from tests.api.fake import MORA, PAUSE, PHRASE, QUERY
+
+untimed = settings(deadline=None)
 
 MODELS = st.sampled_from([AUDIO_QUERY, ACCENT_PHRASES, ACCENTED_PHRASES])
 SURROGATES = st.text(st.characters(codec=None), max_size=5)
@@ -65,26 +67,31 @@ def check(model: str, body: bytes) -> None:
         msgspec.msgpack.decode(decoded.value, type=list[plain.AccentPhrase])
 
 
+@untimed
 @given(MODELS, st.binary())
 def test_any_bytes(model: str, body: bytes) -> None:
     check(model, body)
 
 
+@untimed
 @given(MODELS, VALUES)
 def test_any_json(model: str, value: object) -> None:
     check(model, json.dumps(value).encode())
 
 
+@untimed
 @given(QUERIES)
 def test_almost_queries(query: dict[str, Any]) -> None:
     check(AUDIO_QUERY, json.dumps(query).encode())
 
 
+@untimed
 @given(st.sampled_from([ACCENT_PHRASES, ACCENTED_PHRASES]), st.lists(PHRASES, max_size=3))
 def test_almost_phrases(model: str, phrases: list[dict[str, Any]]) -> None:
     check(model, json.dumps(phrases).encode())
 
 
+@untimed
 @given(VALUES)
 def test_an_echo_is_json_and_msgpack(value: object) -> None:
     json.dumps(safe(value), ensure_ascii=False, allow_nan=False).encode()
