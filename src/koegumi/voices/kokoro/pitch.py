@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 UNVOICED_HZ = 10.0
 # Frames further below the median than this are on their way to silence or creak.
 FALLING = 0.55
+# How far below its median the model's pitch is followed.
+DEEPEST = 0.15
 # Where nothing of a piece is voiced.
 FALLBACK_PITCH = float(np.log(180.0))
 
@@ -49,6 +51,10 @@ class Contour:
     def mean(self, start: int, stop: int) -> float:
         """Of a span of frames, which may not be empty."""
         return float(self.pitch[start:stop].mean())
+
+    def height(self, start: int, stop: int) -> float:
+        """The mean, but not so low that the voice would creak."""
+        return max(self.mean(start, stop), float(np.median(self.pitch)) - DEEPEST)
 
 
 def accent_pitches(phrase: AccentPhrase, predicted: Sequence[float]) -> list[float]:

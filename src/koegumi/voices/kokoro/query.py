@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from koegumi.schema.plain import AccentPhrase, Mora
-from koegumi.voices.kokoro.frames import FRAMES_PER_UNIT, UNIT_SECONDS, segments
+from koegumi.voices.kokoro.frames import FRAMES_PER_UNIT, UNIT_SECONDS, find_groups
 from koegumi.voices.kokoro.model import Predictor
 from koegumi.voices.kokoro.pieces import Piece, pieces
 from koegumi.voices.kokoro.pitch import FALLBACK_PITCH, Contour, accent_pitches
@@ -64,16 +64,17 @@ class KokoroQuery:
         tokens = tokenize(timeline, piece, self._predictor.vocabulary)
         prediction = self._predictor(tokens, voice)
         contour = Contour.of(prediction.hertz)
-        groups = segments(tokens, prediction.units, prediction.energy)
-        begins = [int(bounds[0]) for bounds in groups[1:]] + [len(prediction.energy)]
-        for group, bounds, following in zip(piece, groups, begins, strict=True):
+        groups = find_groups(tokens, prediction.units, prediction.energy)
+        begins = [group.start for group in groups[1:]] + [len(prediction.energy)]
+        for indices, group, following in zip(piece, groups, begins, strict=True):
+            bounds = group.bounds
             lengths = np.diff(bounds) * FRAME_SECONDS
             for index, consonant, vowel, start, stop in zip(
-                group, lengths[::2], lengths[1::2], bounds[1::2], bounds[2::2], strict=True
+                indices, lengths[::2], lengths[1::2], bounds[1::2], bounds[2::2], strict=True
             ):
-                spoken[index] = Spoken(float(consonant), float(vowel), contour.mean(start, stop))
-            if group.stop < len(spoken):
-                spoken[group.stop].vowel = max((following - int(bounds[-1])) * FRAME_SECONDS, MIN_PAUSE_SECONDS)
+                spoken[index] = Spoken(float(consonant), float(vowel), contour.height(start, stop))
+            if indices.stop < len(spoken):
+                spoken[indices.stop].vowel = max((following - group.stop) * FRAME_SECONDS, MIN_PAUSE_SECONDS)
 
 
 def _without_lengths(timeline: Timeline) -> Timeline:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from koegumi.schema.plain import AudioQuery
 from koegumi.voices.interface import Run, VoiceError
-from koegumi.voices.kokoro.frames import UNIT_SECONDS, Ints, segments, warp
+from koegumi.voices.kokoro.frames import UNIT_SECONDS, Ints, find_groups, warp
 from koegumi.voices.kokoro.model import SAMPLES_PER_FRAME, SAMPLING_RATE, Decoder, Predictor
 from koegumi.voices.kokoro.pieces import SILENT, Piece, pieces
 from koegumi.voices.kokoro.pitch import Contour, Floats, Target, impose
@@ -67,8 +67,8 @@ class KokoroSynthesis:
         """Write the groups of one piece into the sound."""
         tokens = tokenize(spoken, piece, self._predictor.vocabulary)
         prediction = self._predictor(tokens, voice, run.options(), run.options())
-        old = segments(tokens, prediction.units, prediction.energy)
-        edited = warp(prediction.units, old, [placement.lengths for placement in places])
+        groups = find_groups(tokens, prediction.units, prediction.energy)
+        edited = warp(prediction.units, groups, [placement.lengths for placement in places])
         targets = list(_targets(spoken, piece, edited.groups))
         hertz = impose(Contour.of(edited.apply(prediction.hertz)), targets)
         energy = _silenced(edited.apply(prediction.energy), edited.groups)
