@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import structlog
 import uvicorn
@@ -57,8 +58,9 @@ async def _serve(settings: Settings, catalog: Catalog, sockets: list[socket.sock
         _end_on_signals(server)
         log.info("listening", urls=urls(sockets), workers=len(plans), device=settings.device)
         serving = asyncio.create_task(server.serve(sockets))
+        ends: list[asyncio.Future[Any]] = [serving, fatal]
         try:
-            await asyncio.wait([serving, fatal], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             server.should_exit = True
             await serving
         finally:

@@ -37,3 +37,12 @@ def test_a_taken_port_is_named() -> None:
             open_sockets("127.0.0.1", port)
     finally:
         close_all(first)
+
+
+def test_sockets_name_their_protocol() -> None:
+    """Else asyncio leaves Nagle's algorithm on, and every answer waits for an ACK."""
+    sockets = open_sockets("127.0.0.1", 0)
+    try:
+        assert [sock.proto for sock in sockets] == [socket.IPPROTO_TCP]
+    finally:
+        close_all(sockets)

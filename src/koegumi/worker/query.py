@@ -76,7 +76,7 @@ def _parse_kana(text: str) -> list[AccentPhrase]:
     try:
         return parse_kana(text)
     except KanaError as error:
-        detail = {"text": error.text, "error_name": error.error_name, "error_args": error.error_args}
+        detail: dict[str, object] = {"text": error.text, "error_name": error.error_name, "error_args": error.error_args}
         raise Refused(Failure("kana", error.text, detail)) from error
 
 
