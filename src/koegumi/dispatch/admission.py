@@ -1,4 +1,4 @@
-"""Whether a lane's queue has room for one more, and if not, when to come back."""
+"""Whether a lane's queue has room for more, and if not, when to come back."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ class LaneLimits:
     max_waiting: int = 256
     max_backlog_seconds: float = 600.0
 
-    def admits(self, waiting: int, backlog_seconds: float, cost: float) -> bool:
-        """An empty queue takes any job, else one that costs more than the limit could never run."""
+    def admits(self, waiting: int, backlog_seconds: float, cost: float, count: int = 1) -> bool:
+        """Whether `count` jobs that cost so much together have room. An empty queue takes any, else those that cost
+        more than the limit could never run."""
         if waiting == 0:
             return True
-        return waiting < self.max_waiting and backlog_seconds + cost <= self.max_backlog_seconds
+        return waiting + count <= self.max_waiting and backlog_seconds + cost <= self.max_backlog_seconds
 
 
 def retry_after(backlog_seconds: float, ready_workers: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from koegumi.dispatch.clock import Clock
 from koegumi.dispatch.cost import CostModel
 from koegumi.dispatch.job import DispatchError, Job, Outcome, QueueFull, Stopping, WorkFailed
 from koegumi.dispatch.queue import LaneQueue
-from koegumi.dispatch.run import Ending, Run, Ticket
+from koegumi.dispatch.run import Batch, Ending, Run, Ticket
 from koegumi.pool.slot import Crew, Slot, SlotState
 from koegumi.wire.messages import End
 
@@ -95,13 +95,20 @@ class Dispatcher:
 
         Cancel the task that awaits this to withdraw the job; the worker is stopped behind its back.
         """
-        lane = self._lanes[job.lane]
-        ticket = self._admit(lane, job)
+        (outcome,) = await self.submit_all([job])
+        return outcome
+
+    async def submit_all(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run jobs side by side, on whatever lanes: all of them are admitted, or none. As `submit` for each; the first
+        error withdraws the others."""
+        if not jobs:
+            return []
+        batch = self._admit(jobs)
         try:
-            self._pump(lane)
-            result = await ticket.result
+            self._pump_all(batch)
+            result = await batch.answer
         finally:
-            self._withdraw(lane, ticket)
+            self._withdraw(batch)
         if isinstance(result, DispatchError):
             raise result
         return result
@@ -127,21 +134,34 @@ class Dispatcher:
             }
         )
 
-    def _admit(self, lane: _Lane, job: Job) -> Ticket:
-        cost = self._predict(job)
-        error: DispatchError | None = None
-        if self._stopping:
-            error = Stopping()
-        elif not lane.limits.admits(len(lane.queue), lane.queue.backlog_seconds, cost):
-            error = QueueFull(retry_after(lane.queue.backlog_seconds, self._ready_workers(lane)))
-        if error is not None:
-            self._observer.job_finished(lane.name, "refused", 0.0, 0.0)
+    def _admit(self, jobs: Sequence[Job]) -> Batch:
+        costs = [self._predict(job) for job in jobs]
+        if (error := self._refusal(jobs, costs)) is not None:
+            for job in jobs:
+                self._observer.job_finished(job.lane, "refused", 0.0, 0.0)
             raise error
         now = self._clock.now()
-        ticket = Ticket(job, now, asyncio.get_running_loop().create_future())
-        ticket.entry = lane.queue.push(ticket, now, cost)
+        batch = Batch(asyncio.get_running_loop().create_future())
+        for job, cost in zip(jobs, costs, strict=True):
+            ticket = Ticket(job, now, batch)
+            ticket.entry = self._lanes[job.lane].queue.push(ticket, now, cost)
+            batch.tickets.append(ticket)
         self._idle.clear()
-        return ticket
+        return batch
+
+    def _refusal(self, jobs: Sequence[Job], costs: Sequence[float]) -> DispatchError | None:
+        if self._stopping:
+            return Stopping()
+        for name in {job.lane for job in jobs}:
+            lane = self._lanes[name]
+            here = [cost for job, cost in zip(jobs, costs, strict=True) if job.lane == name]
+            if not lane.limits.admits(len(lane.queue), lane.queue.backlog_seconds, sum(here), len(here)):
+                return QueueFull(retry_after(lane.queue.backlog_seconds, self._ready_workers(lane)))
+        return None
+
+    def _pump_all(self, batch: Batch) -> None:
+        for name in {ticket.job.lane for ticket in batch.tickets}:
+            self._pump(self._lanes[name])
 
     def _pump(self, lane: _Lane) -> None:
         while (entry := lane.queue.first()) is not None:
@@ -200,14 +220,16 @@ class Dispatcher:
             self._settle(ticket, "lost", ending)
         self._pump(lane)
 
-    def _withdraw(self, lane: _Lane, ticket: Ticket) -> None:
-        """The client has gone; nothing to do when it has its result."""
-        if not ticket.settled:
-            self._drop(lane, ticket)
-            self._pump(lane)
+    def _withdraw(self, batch: Batch) -> None:
+        """Nobody waits for what has no result yet."""
+        unsettled = [ticket for ticket in batch.tickets if not ticket.settled]
+        for ticket in unsettled:
+            self._drop(self._lanes[ticket.job.lane], ticket)
+        if unsettled:
+            self._pump_all(batch)
 
     def _drop(self, lane: _Lane, ticket: Ticket) -> None:
-        ticket.result.cancel()
+        ticket.batch.answer.cancel()
         self._settle(ticket, "cancelled", None)
         if (run := ticket.run) is None:
             self._dequeue(lane, ticket)
@@ -230,7 +252,8 @@ class Dispatcher:
         if ticket.left:
             label = "cancelled"
         elif result is not None:
-            ticket.result.set_result(result)
+            ticket.outcome = result if isinstance(result, Outcome) else None
+            ticket.batch.settled(result)
         self._observer.job_finished(ticket.job.lane, label, started - ticket.admitted, work)
 
     def _predict(self, job: Job) -> float:

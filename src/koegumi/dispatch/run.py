@@ -1,10 +1,13 @@
-"""A job on its way: the ticket lives from admission to result, a run is one attempt on a slot."""
+"""A job on its way: the ticket lives from admission to result, a run is one attempt on a slot.
+
+Jobs that were submitted together share a batch, which has one answer.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from koegumi.dispatch.clock import Clock, Handle
 from koegumi.dispatch.job import DispatchError, Job, Outcome, WorkFailed, WorkLost
@@ -16,24 +19,44 @@ Ending = End | WorkFailed | WorkLost
 
 
 @dataclass(eq=False)
-class Ticket:
-    """`entry` is its place in the queue while it waits; `run` its attempt from the start on, None while it waits.
+class Batch:
+    """Jobs that are answered together: all outcomes in the order of the jobs, or the first error.
 
-    `result` holds errors as values: nobody may be left to hear one. The task that awaits it cancels it when it is
-    cancelled itself, one turn of the loop before it can withdraw the job; such a ticket has `left`.
+    `answer` holds errors as values: nobody may be left to hear one. The task that awaits it cancels it when it is
+    cancelled itself, one turn of the loop before it can withdraw the jobs.
     """
+
+    answer: asyncio.Future[list[Outcome] | DispatchError]
+    tickets: list[Ticket] = field(default_factory=list)
+    done: int = 0
+
+    def settled(self, result: Outcome | DispatchError) -> None:
+        """What has become of one of its jobs; nobody asks after the answer is there."""
+        if isinstance(result, DispatchError):
+            self.answer.set_result(result)
+            return
+        self.done += 1
+        if self.done == len(self.tickets):
+            self.answer.set_result([ticket.outcome for ticket in self.tickets if ticket.outcome is not None])
+
+
+@dataclass(eq=False)
+class Ticket:
+    """`entry` is its place in the queue while it waits; `run` its attempt from the start on, None while it waits."""
 
     job: Job
     admitted: float
-    result: asyncio.Future[Outcome | DispatchError]
+    batch: Batch
     attempts: int = 0
     entry: Entry[Ticket] | None = None
     run: Run | None = None
     settled: bool = False
+    outcome: Outcome | None = None
 
     @property
     def left(self) -> bool:
-        return self.result.cancelled()
+        """Nobody waits for it any more: its client has left, or heard that another job of the batch has failed."""
+        return self.batch.answer.done()
 
 
 class Run:
