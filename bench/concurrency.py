@@ -33,11 +33,17 @@ class Crew:
     label: str
     workers: int
     threads: int
+    device: str = "cpu"
     one: list[float] = field(default_factory=list)
     pair: list[float] = field(default_factory=list)
     in_turn: list[float] = field(default_factory=list)
     at_once: list[float] = field(default_factory=list)
     rate: list[float] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> list[str]:
+        counts = ["--synthesis-workers", str(self.workers), "--threads", str(self.threads)]
+        return [*counts, "--device", self.device]
 
 
 def crews(cores: int) -> list[Crew]:
@@ -116,10 +122,7 @@ async def run(rounds: int, short: bool) -> dict[str, tuple[float, bool]]:
     all_crews = crews(machine.usable_cores())
     OUT.mkdir(exist_ok=True)
     with ExitStack() as stack:
-        servers = [
-            stack.enter_context(serving("--synthesis-workers", str(crew.workers), "--threads", str(crew.threads)))
-            for crew in all_crews
-        ]
+        servers = [stack.enter_context(serving(*crew.arguments)) for crew in all_crews]
         async with connect(servers[0].url) as client:
             queries = [await ask(client, text) for text in SENTENCES]
             seconds_of_sound = sound([await speak(client, query) for query in queries])
@@ -140,12 +143,13 @@ async def run(rounds: int, short: bool) -> dict[str, tuple[float, bool]]:
     return results
 
 
-def crew_table(all_crews: list[Crew], bare: list[float]) -> str:
+def crew_table(all_crews: list[Crew], bare: list[float] | None = None) -> str:
     head = ["crew", "one s", "two at once s", "four in turn s", "four at once s", "sound s/s"]
     rows: list[list[str | float]] = [
         [crew.label, *map(median, (crew.one, crew.pair, crew.in_turn, crew.at_once, crew.rate))] for crew in all_crews
     ]
-    rows.append([f"{all_crews[-1].workers} bare processes, no server", "", "", "", "", median(bare)])
+    if bare:
+        rows.append([f"{all_crews[-1].workers} bare processes, no server", "", "", "", "", median(bare)])
     return table(head, rows)
 
 

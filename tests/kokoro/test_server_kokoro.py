@@ -8,17 +8,13 @@ from typing import Any
 
 import pytest
 
-from bench.texts import SENTENCES
 from tests.harness import Server
 
 pytestmark = pytest.mark.kokoro
 
 SPEAKERS = (1, 2, 3, 4, 5)
-SHORT = [
-    "はい。", "いいえ。", "おはよう。", "こんばんは。", "ありがとう。", "雨ですね。", "一つください。", "また明日。",
-    "猫がいる。", "少し待って。", "どうぞ。", "駅はどこ？",
-]  # fmt: skip
-TEXTS = [*SHORT, *SENTENCES]
+TEXTS = """はい いいえ おはよう こんばんは ありがとう 雨ですね 一つください また明日 猫がいる 待って
+どうぞ 駅はどこ？ 赤い花 三時です 本を読む 寒いな 海へ行く 元気？ 窓を開けて さようなら""".split()
 
 
 def ask(server: Server, text: str, speaker: int) -> dict[str, Any]:
@@ -49,7 +45,7 @@ def test_twenty_texts_at_once_are_what_each_is_alone(kokoro: Server) -> None:
 
 
 def test_the_same_request_fifty_times_is_one_sound(kokoro: Server) -> None:
-    query = ask(kokoro, SHORT[0], 1)
+    query = ask(kokoro, TEXTS[0], 1)
     with ThreadPoolExecutor(4) as threads:
         hashes = set(threads.map(lambda _: sha256(speak(kokoro, query, 1)).hexdigest(), range(50)))
     assert len(hashes) == 1
