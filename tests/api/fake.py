@@ -86,13 +86,12 @@ class FakeDispatcher:
 
 
 def catalog() -> Catalog:
-    """The cast of tests, one singer, and one speaker on a lane of its own that has no query of its own."""
+    """The cast of tests, which sings too, and one speaker on a lane of its own that has no query of its own."""
     (family,) = plugin_families([TESTS / "cast"])
     speakers = family.find(Places(TESTS))
-    singer = _like(speakers[0], "singer", SING, "sing")
     bark = replace(_like(speakers[0], "bark", BARK, "talk"), lane="bark", real_time_factor=4.0)
     bark = replace(bark, capabilities=frozenset({Capability.TALK_SYNTHESIS}))
-    return Catalog((family, speaker) for speaker in [*speakers, singer, bark])
+    return Catalog((family, speaker) for speaker in [*speakers, bark])
 
 
 def _like(speaker: Speaker, name: str, style_id: int, kind: str) -> Speaker:

@@ -13,6 +13,7 @@ from koegumi.pool.slot import SlotState, SlotStatistics
 from tests.api.fake import BARK, ICON, SAMPLE, SING, House
 
 DUMMY = "7ffcb7ce-00ec-4bdc-82cd-45a8889e43ff"
+SINGER = "b1a81618-b27b-40d2-b0ea-27a9ad408c4b"  # who does not talk
 
 
 def test_speakers_are_those_that_talk() -> None:
@@ -34,7 +35,7 @@ def test_each_speaker_s_info_has_its_styles() -> None:
     for speaker in house.ask("GET", "/speakers").json():
         info = house.ask("GET", "/speaker_info", params={"speaker_uuid": speaker["speaker_uuid"]}).json()
         assert [each["id"] for each in info["style_infos"]] == [style["id"] for style in speaker["styles"]]
-    assert house.ask("GET", "/speaker_info?speaker_uuid=uuid-of-singer").status_code == 404
+    assert house.ask("GET", f"/speaker_info?speaker_uuid={SINGER}").status_code == 404
 
 
 def test_speaker_info_in_base64_and_as_urls_is_the_same() -> None:

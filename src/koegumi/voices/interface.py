@@ -10,12 +10,14 @@ import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from koegumi.schema.plain import AccentPhrase, AudioQuery
+
+Integers = NDArray[np.int64]
 
 
 class Capability(enum.StrEnum):
@@ -52,6 +54,8 @@ class StyleFiles:
 
 @dataclass(frozen=True)
 class Style:
+    """`type` is talk, or one of song: singing_teacher (lengths and pitches), frame_decode (sound), sing (both)."""
+
     id: int
     name: str
     files: StyleFiles
@@ -128,6 +132,37 @@ class SynthesisVoice(Protocol):
         self, query: AudioQuery, style_id: int, enable_interrogative_upspeak: bool, run: Run
     ) -> NDArray[np.float32]:
         """Mono samples, before volumeScale, resampling and stereo, which are the same for every family."""
+
+
+@runtime_checkable
+class SongQueryVoice(Protocol):
+    """What a `QueryVoice` of a family that sings has as well, for styles of type singing_teacher or sing.
+
+    Phonemes are their numbers in `schema.phonemes`, -1 for a missing consonant; keys are MIDI notes, -1 for a rest;
+    a frame is 256 samples at 24 kHz. The last three arrays have one element a frame.
+    """
+
+    def sing_consonant_lengths(
+        self, consonants: Integers, vowels: Integers, note_lengths: Integers, style_id: int
+    ) -> Integers:
+        """Frames of each note's consonant, which are taken from the note before it."""
+
+    def sing_f0(self, phonemes: Integers, keys: Integers, style_id: int) -> NDArray[np.float32]:
+        """Hz, 0 where unvoiced."""
+
+    def sing_volume(
+        self, phonemes: Integers, keys: Integers, f0: NDArray[np.float32], style_id: int
+    ) -> NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class SongSynthesisVoice(Protocol):
+    """What a `SynthesisVoice` of a family that sings has as well, for styles of type frame_decode or sing."""
+
+    def sing(
+        self, phonemes: Integers, f0: NDArray[np.float32], volume: NDArray[np.float32], style_id: int, run: Run
+    ) -> NDArray[np.float32]:
+        """Mono samples at 24 kHz, 256 for each frame of the three arrays, before volumeScale."""
 
 
 class Family(Protocol):
