@@ -117,3 +117,14 @@ def serving(*arguments: str | Path, environment: dict[str, str] | None = None) -
         with log.changed:
             log.changed.wait_for(lambda: log.ended, 10)
         process.stderr.close()
+
+
+@contextmanager
+def ended(*arguments: str | Path) -> Iterator[tuple[int, Log]]:
+    """A server that ends by itself: its exit code and its whole log."""
+    process, log = start(arguments)
+    with process:
+        code = process.wait(START_LIMIT)
+        with log.changed:
+            log.changed.wait_for(lambda: log.ended, 10)
+        yield code, log

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
+from koegumi import machine
 from tests.faulty.family import BUG, CRASH, CRASH_ONCE, HANG, REFUSE, SLOW
-from tests.harness import CAST, FAULTY, Server, serving
+from tests.harness import CAST, FAULTY, Server, ended, serving
 
 Query = dict[str, Any]
 
@@ -155,8 +158,18 @@ def alive(pid: int) -> bool:
 
 def test_a_voice_that_cannot_load_fails_the_start_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "family.py").write_text(BROKEN_FAMILY)
-    with pytest.raises(AssertionError, match="the model is missing"), serving("--voices", tmp_path):
-        pass
+    with ended("--voices", tmp_path) as (code, log):
+        assert code == 1
+        assert log.lines[-1]["reason"] == "worker synthesis-1: the model is missing"
+
+
+@pytest.mark.skipif(machine.gpu_count() > 0, reason="this machine has a GPU")
+@pytest.mark.kokoro
+def test_a_device_that_is_not_really_used_fails_the_start_with_its_reason() -> None:
+    subprocess.run([sys.executable, "-m", "koegumi", "prepare", "--device", "cuda"], check=True)
+    with ended("--device", "cuda", "--synthesis-workers", "1") as (code, log):
+        assert code == 1
+        assert "cuda was asked for, but ONNX Runtime fell back to CPUExecutionProvider" in log.lines[-1]["reason"]
 
 
 BROKEN_FAMILY = """

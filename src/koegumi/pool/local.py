@@ -222,6 +222,8 @@ async def _spawn(sock: socket.socket, environment: Mapping[str, str]) -> asyncio
 
 def describe(death: Death) -> str:
     """The death in words, for the log."""
+    if death.broken is not None:
+        return death.broken
     if death.exit_code is not None and death.exit_code < 0:
         with contextlib.suppress(ValueError):
             return f"{death.reason} ({signal.Signals(-death.exit_code).name})"

@@ -82,7 +82,7 @@ class Supervisor:
         log.error("worker failed for good", worker=slot.name, reason=describe(death))
         hopeless = all(other.state is SlotState.FAILED for other in self.slots(slot.lane))
         if self.fatal is not None and not self.fatal.done() and (hopeless or not self._was_ready):
-            self.fatal.set_result(death.broken or f"worker {slot.name}: {describe(death)}")
+            self.fatal.set_result(f"worker {slot.name}: {describe(death)}")
 
     # SlotEvents
 

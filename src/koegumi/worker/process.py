@@ -55,7 +55,7 @@ def serve(fd: int) -> None:
         handlers = open_handlers(config, lambda step: link.send_struct(FrameType.LOADING, step))
     except Exception as error:
         log.exception("loading failed")
-        link.send_struct(FrameType.BROKEN, Broken(f"{type(error).__name__}: {error}"))
+        link.send_struct(FrameType.BROKEN, Broken(str(error) or type(error).__name__))
         sys.exit(1)
     link.send_struct(FrameType.READY, Ready(pid=os.getpid(), capacity=1, device=handlers.device))
     worker.work(handlers)

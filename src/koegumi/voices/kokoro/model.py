@@ -68,7 +68,7 @@ class Decoder:
     """Durations, pitch and energy to sound."""
 
     def __init__(self, prepared: Prepared, device: Device) -> None:
-        self._session = open_session(prepared.decoder(device.kind), device)
+        self._session = open_session(prepared.require_decoder(device.kind), device)
 
     def __call__(
         self, prediction: Prediction, units: Ints, hertz: Floats, energy: Floats, options: Any = None

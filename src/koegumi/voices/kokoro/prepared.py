@@ -47,6 +47,13 @@ class Prepared:
         """The decoder for cpu or cuda, which has no integer convolutions."""
         return self.root / ("decoder.onnx" if device == "cpu" else "decoder-float.onnx")
 
+    def require_decoder(self, device: str) -> Path:
+        """The same, which must be there. Raises NotPrepared."""
+        decoder = self.decoder(device)
+        if not decoder.is_file():
+            raise NotPrepared(f"Kokoro's decoder for {device} is missing: run `koegumi prepare --device {device}`")
+        return decoder
+
     def portrait(self, voice: str) -> Path:
         return self.root / "portraits" / f"{voice}.png"
 
