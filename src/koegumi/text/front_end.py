@@ -31,7 +31,22 @@ class FrontEnd:
     def __init__(self, dictionary: Path | None = None) -> None:
         """`dictionary` is a compiled MeCab dictionary's folder; without it, the folder that KOEGUMI_OPEN_JTALK_DICT
         names, or the one that comes with pyopenjtalk. Nothing is downloaded. Raises DictionaryMissing."""
-        self._open_jtalk = OpenJTalk(dn_mecab=os.fsencode(_find(dictionary)))
+        self.dictionary = _find(dictionary)
+        self._open_jtalk = OpenJTalk(dn_mecab=os.fsencode(self.dictionary))
+        self._user_dictionary = ""
+
+    def use(self, user_dictionary: str) -> None:
+        """Read texts with this compiled dictionary too from now on, or with none for "". Raises DictionaryMissing."""
+        if user_dictionary == self._user_dictionary:
+            return
+        try:
+            # Open JTalk says where a file is missing on standard error only.
+            Path(user_dictionary or self.dictionary).stat()
+            names = os.fsencode(self.dictionary), os.fsencode(user_dictionary)
+            self._open_jtalk = OpenJTalk(dn_mecab=names[0], userdic=names[1])
+        except (OSError, RuntimeError) as error:
+            raise DictionaryMissing(f"the user dictionary cannot be read: {error}") from error
+        self._user_dictionary = user_dictionary
 
     def accent_phrases(self, text: str, enable_katakana_english: bool = True) -> list[AccentPhrase]:
         """Accent phrases with all lengths and pitches 0; none for a text without anything to say. Raises TextError."""

@@ -10,11 +10,14 @@ import msgspec
 
 
 class AudioQueryCall(msgspec.Struct, tag="audio_query"):
-    """Text to an AudioQuery; answers its JSON."""
+    """Text to an AudioQuery; answers its JSON. `dictionary` is the path of the compiled user dictionary, "" for none;
+    `values` go into the AudioQuery, by the names of `schema.plain`."""
 
     text: str
     style_id: int
     enable_katakana_english: bool = True
+    dictionary: str = ""
+    values: dict[str, float | None] = {}
 
 
 class AccentPhrasesCall(msgspec.Struct, tag="accent_phrases"):
@@ -24,6 +27,7 @@ class AccentPhrasesCall(msgspec.Struct, tag="accent_phrases"):
     style_id: int
     is_kana: bool = False
     enable_katakana_english: bool = True
+    dictionary: str = ""
 
 
 class MoraCall(msgspec.Struct, tag="mora"):
@@ -50,7 +54,14 @@ class DecodeCall(msgspec.Struct, tag="decode"):
     body: bytes
 
 
-Call = AudioQueryCall | AccentPhrasesCall | MoraCall | SynthesisCall | DecodeCall
+class CompileCall(msgspec.Struct, tag="compile"):
+    """Compile rows of the user dictionary from one file to another; answers nothing."""
+
+    source: str
+    target: str
+
+
+Call = AudioQueryCall | AccentPhrasesCall | MoraCall | SynthesisCall | DecodeCall | CompileCall
 
 
 class End(msgspec.Struct):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import msgspec
 
 from koegumi.schema.plain import AccentPhrase, AudioQuery
-from koegumi.text.front_end import FrontEnd, TextError
+from koegumi.text.front_end import DictionaryMissing, FrontEnd, TextError
 from koegumi.text.kana import KanaError, create_kana, parse_kana
+from koegumi.text.user_dictionary import NotCompiled, compile_rows
 from koegumi.voices.catalog import Catalog
 from koegumi.voices.interface import Device, Places, QueryVoice, Run
 from koegumi.wire.messages import (
     AccentPhrasesCall,
     AudioQueryCall,
     Call,
+    CompileCall,
     DecodeCall,
     Failure,
     Loading,
@@ -42,6 +45,8 @@ class QueryHandlers:
                 return _json(self._mora(call))
             case DecodeCall():
                 return _decode(call)
+            case CompileCall():
+                return self._compile(call)
             case _:
                 raise TypeError(f"not a call for the query lane: {type(call).__name__}")
 
@@ -49,12 +54,13 @@ class QueryHandlers:
         return self._voices[self._catalog.style(style_id).family.name]
 
     def _audio_query(self, call: AudioQueryCall) -> AudioQuery:
-        phrases = self._analyse(call.text, call.enable_katakana_english)
+        phrases = self._analyse(call)
         phrases = self._voice(call.style_id).mora_data(phrases, call.style_id)
-        return AudioQuery(accent_phrases=phrases, kana=create_kana(phrases))
+        query = AudioQuery(accent_phrases=phrases, kana=create_kana(phrases))
+        return msgspec.structs.replace(query, **call.values)
 
     def _accent_phrases(self, call: AccentPhrasesCall) -> list[AccentPhrase]:
-        phrases = _parse_kana(call.text) if call.is_kana else self._analyse(call.text, call.enable_katakana_english)
+        phrases = _parse_kana(call.text) if call.is_kana else self._analyse(call)
         return self._voice(call.style_id).mora_data(phrases, call.style_id)
 
     def _mora(self, call: MoraCall) -> list[AccentPhrase]:
@@ -65,11 +71,21 @@ class QueryHandlers:
         fill = voice.mora_length if call.length else voice.mora_pitch
         return fill(phrases, call.style_id)
 
-    def _analyse(self, text: str, enable_katakana_english: bool) -> list[AccentPhrase]:
+    def _analyse(self, call: AudioQueryCall | AccentPhrasesCall) -> list[AccentPhrase]:
         try:
-            return self._front_end.accent_phrases(text, enable_katakana_english)
+            self._front_end.use(call.dictionary)
+            return self._front_end.accent_phrases(call.text, call.enable_katakana_english)
         except TextError as error:
             raise Refused(Failure("invalid", str(error))) from error
+        except DictionaryMissing as error:
+            raise Refused(Failure("internal", str(error))) from error
+
+    def _compile(self, call: CompileCall) -> Answer:
+        try:
+            compile_rows(self._front_end.dictionary, Path(call.source), Path(call.target))
+        except (NotCompiled, OSError) as error:
+            raise Refused(Failure("invalid", str(error))) from error
+        return Answer("application/msgpack", b"")
 
 
 def _parse_kana(text: str) -> list[AccentPhrase]:

@@ -1,0 +1,1 @@
+"""What the server keeps on disk: the user dictionary, presets, settings."""
