@@ -73,10 +73,15 @@ def find_groups(tokens: Tokens, units: Ints, energy: Floats) -> list[Group]:
 
 
 def _valleys(groups: Sequence[Sequence[Spoken]], starts: Ints, energy: Floats) -> list[int]:
-    """The quietest frame before, between and behind the groups; odd."""
-    earliest = [0] + [int(starts[group[-1].vowel]) + FRAMES_PER_UNIT for group in groups]
+    """The quietest frame before, between and behind the groups, where no token of theirs stands; odd."""
+    earliest = [0] + [int(starts[group[-1].stop]) for group in groups]
     latest = [int(starts[group[0].start]) for group in groups] + [int(starts[-1])]
-    return [first + int(np.argmin(energy[first : last + 1])) | 1 for first, last in zip(earliest, latest, strict=True)]
+    valleys = [
+        first + int(np.argmin(energy[first : last + 1])) | 1 for first, last in zip(earliest, latest, strict=True)
+    ]
+    if energy[latest[-1]] > AUDIBLE:  # a short cry sounds to the very end
+        valleys[-1] = latest[-1]
+    return valleys
 
 
 def _start(energy: Floats, valley: int, latest: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from koegumi.schema.phonemes import SILENT
 from koegumi.schema.plain import Mora
 from koegumi.voices.interface import VoiceError
 from koegumi.voices.timeline import Timeline, seconds
@@ -14,7 +15,6 @@ from koegumi.voices.timeline import Timeline, seconds
 # 60 morae are about 9 s of sound and at most 250 tokens.
 MAX_MORAS = 60
 MAX_SECONDS = 20.0
-SILENT = frozenset({"pau", "sil"})
 
 # The groups of morae that are rendered at once, as ranges of the timeline; silences belong to no group.
 Piece = tuple[range, ...]

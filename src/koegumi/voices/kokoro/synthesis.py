@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from koegumi.schema.phonemes import SILENT
 from koegumi.schema.plain import AudioQuery
 from koegumi.voices.interface import Run, VoiceError
 from koegumi.voices.kokoro.frames import UNIT_SECONDS, Ints, find_groups, warp
 from koegumi.voices.kokoro.model import SAMPLES_PER_FRAME, SAMPLING_RATE, Decoder, Predictor
-from koegumi.voices.kokoro.pieces import SILENT, Piece, pieces
+from koegumi.voices.kokoro.pieces import Piece, pieces
 from koegumi.voices.kokoro.pitch import Contour, Floats, Target, impose
 from koegumi.voices.kokoro.tokens import tokenize
 from koegumi.voices.timeline import Timeline, consonant_seconds, seconds, timeline
