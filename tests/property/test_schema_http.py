@@ -10,15 +10,37 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from koegumi.schema import plain
+from koegumi.schema import plain, score
 from koegumi.schema.echo import safe
-from koegumi.schema.http import ACCENT_PHRASES, ACCENTED_PHRASES, AUDIO_QUERY, MAX_SECONDS, Decoded, decode
+from koegumi.schema.http import ACCENT_PHRASES, ACCENTED_PHRASES, AUDIO_QUERIES, AUDIO_QUERY, STRINGS, STYLE_IDS, decode
 from koegumi.schema.phonemes import CONSONANTS, VOWELS
+from koegumi.schema.reading import MAX_SECONDS, Decoded
+from koegumi.schema.song import FRAME_AUDIO_QUERY, SCORE, SCORE_AND_FRAMES
 from tests.api.fake import MORA, PAUSE, PHRASE, QUERY
 
 untimed = settings(deadline=None)
 
-MODELS = st.sampled_from([AUDIO_QUERY, ACCENT_PHRASES, ACCENTED_PHRASES])
+TALK = [AUDIO_QUERY, ACCENT_PHRASES, ACCENTED_PHRASES, AUDIO_QUERIES]
+MODELS = st.sampled_from([*TALK, STYLE_IDS, STRINGS, SCORE, FRAME_AUDIO_QUERY, SCORE_AND_FRAMES])
+PLAIN: dict[str, Any] = {
+    ACCENT_PHRASES: list[plain.AccentPhrase],
+    ACCENTED_PHRASES: list[plain.AccentPhrase],
+    AUDIO_QUERIES: list[plain.CheckedQuery],
+    STYLE_IDS: list[int],
+    STRINGS: list[str],
+    SCORE: score.Score,
+    FRAME_AUDIO_QUERY: score.FrameAudioQuery,
+    SCORE_AND_FRAMES: dict[str, Any],
+}
+NOTE = {"id": "a", "key": 60, "frame_length": 10, "lyric": "ド"}
+FRAMES = {
+    "f0": [0.0, 440.0],
+    "volume": [0.0, 0.5],
+    "phonemes": [{"phoneme": "pau", "frame_length": 1}, {"phoneme": "a", "frame_length": 1, "note_id": None}],
+    "volumeScale": 1.0,
+    "outputSamplingRate": 24000,
+    "outputStereo": False,
+}
 SURROGATES = st.text(st.characters(codec=None), max_size=5)
 NUMBERS = st.integers() | st.floats() | st.sampled_from([10**400, 2**63, 2**64, -0.0, 5e-324, 1.7e308])
 LEAVES = st.none() | st.booleans() | NUMBERS | SURROGATES | st.sampled_from(sorted(CONSONANTS | VOWELS))
@@ -64,7 +86,8 @@ def check(model: str, body: bytes) -> None:
         numbers = (query.pitch_scale, query.intonation_scale, query.volume_scale, query.speed_scale)
         assert all(map(math.isfinite, numbers))
     else:
-        msgspec.msgpack.decode(decoded.value, type=list[plain.AccentPhrase])
+        assert 0 <= decoded.seconds <= MAX_SECONDS
+        msgspec.msgpack.decode(decoded.value, type=PLAIN[model])
 
 
 @untimed
@@ -89,6 +112,20 @@ def test_almost_queries(query: dict[str, Any]) -> None:
 @given(st.sampled_from([ACCENT_PHRASES, ACCENTED_PHRASES]), st.lists(PHRASES, max_size=3))
 def test_almost_phrases(model: str, phrases: list[dict[str, Any]]) -> None:
     check(model, json.dumps(phrases).encode())
+
+
+@untimed
+@given(st.lists(QUERIES, max_size=3))
+def test_almost_lists_of_queries(queries: list[dict[str, Any]]) -> None:
+    check(AUDIO_QUERIES, json.dumps(queries).encode())
+
+
+@untimed
+@given(st.lists(near(NOTE), max_size=3), near(FRAMES))
+def test_almost_songs(notes: list[dict[str, Any]], frames: dict[str, Any]) -> None:
+    check(SCORE, json.dumps({"notes": notes}).encode())
+    check(FRAME_AUDIO_QUERY, json.dumps(frames).encode())
+    check(SCORE_AND_FRAMES, json.dumps({"score": {"notes": notes}, "frame_audio_query": frames}).encode())
 
 
 @untimed

@@ -17,10 +17,9 @@ from koegumi.schema.http import (
     AUDIO_QUERY,
     MAX_ECHO_BYTES,
     MAX_MORAS,
-    MAX_SECONDS,
-    Decoded,
     decode,
 )
+from koegumi.schema.reading import MAX_SECONDS, Decoded
 from tests.api.fake import MORA, PAUSE, PHRASE, QUERY
 
 Path = tuple[str | int, ...]

@@ -6,27 +6,36 @@ It answers every body, whatever its bytes, and bounds what it holds: how much sp
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from koegumi.schema.echo import safe_errors
 from koegumi.schema.models import AccentPhrase, AudioQuery, Mora
 from koegumi.schema.phonemes import SILENT
+from koegumi.schema.plain import CheckedQuery
+from koegumi.schema.reading import FEW, Decoded, Error, Location, Refused, check_sound, error, located
+from koegumi.schema.song import (
+    FRAME_AUDIO_QUERY,
+    SCORE,
+    SCORE_AND_FRAMES,
+    read_frames,
+    read_score,
+    read_score_and_frames,
+)
 
-# Half an hour; at 48 kHz in stereo, or less of it where there are more samples in a second.
-MAX_SECONDS = 1800.0
-MAX_SAMPLES = 1800 * 48_000 * 2
 # Half an hour of hasty speech. Phrases count as well: there may be millions in a body that speaks nothing.
 MAX_MORAS = 20_000
+MAX_MORAS_OF_ALL = 100_000
 UPSPEAK_SECONDS = 0.15
 # No phrase and no mora is shorter in JSON, so more of them than this allows are wrong.
 MIN_BYTES_EACH = 20
-# Below this many elements every one has its own errors, right or wrong.
-FEW = 100
+# As much of an AudioQuery.
+MIN_QUERY_BYTES = 120
+MAX_QUERIES = 10_000
 # The input of errors is repeated from bodies up to this size.
 MAX_ECHO_BYTES = 16_384
 
@@ -34,99 +43,123 @@ AUDIO_QUERY = "AudioQuery"
 ACCENT_PHRASES = "AccentPhrases"
 # As AccentPhrases, for those who read the accent too.
 ACCENTED_PHRASES = "AccentedPhrases"
+# Several, at least one: their `value` is a list of `schema.plain.CheckedQuery`.
+AUDIO_QUERIES = "AudioQueries"
+# A list of integers.
+STYLE_IDS = "StyleIds"
+# A list of strings.
+STRINGS = "Strings"
 
 _QUERY = TypeAdapter(AudioQuery)
+_QUERIES = TypeAdapter(Annotated[list[AudioQuery], Field(min_length=1)])
 _PHRASES = TypeAdapter(list[AccentPhrase])
-
-Error = dict[str, Any]
-Location = tuple[str | int, ...]
-
-
-class Decoded(msgspec.Struct):
-    """A body that was read. Without `errors`, `value` is msgpack of the `schema.plain` struct, ready as msgspec.Raw,
-    `seconds` the length of an AudioQuery's sound and `moras` how many there are. `errors` are FastAPI's, JSON-safe."""
-
-    value: bytes = b""
-    seconds: float = 0.0
-    moras: int = 0
-    errors: list[Error] | None = None
+_STYLE_IDS = TypeAdapter(list[Annotated[int, Field(ge=-(2**63), lt=2**63)]])
+_STRINGS = TypeAdapter(list[str])
 
 
 def decode(model: str, body: bytes) -> Decoded:
-    """Read a body as AudioQuery, AccentPhrases or AccentedPhrases; other models raise KeyError."""
+    """Read a body as one of the models named here or in `schema.song`; others raise KeyError."""
     read = _READERS[model]
     try:
         return read(_json(body), len(body))
-    except _Refused as refused:
+    except Refused as refused:
         return Decoded(errors=safe_errors(refused.errors, len(body) <= MAX_ECHO_BYTES))
-    except ValidationError as error:
-        return Decoded(errors=safe_errors(_at_body(error), len(body) <= MAX_ECHO_BYTES))
+    except ValidationError as invalid:
+        return Decoded(errors=safe_errors(located(invalid), len(body) <= MAX_ECHO_BYTES))
     except UnicodeEncodeError:
-        return Decoded(errors=[_error("string_unicode", (), "Half of a surrogate pair stands alone", None)])
-
-
-class _Refused(Exception):  # noqa: N818 - reads as a sentence where it is raised
-    def __init__(self, *errors: Error) -> None:
-        self.errors = errors
+        return Decoded(errors=[error("string_unicode", (), "Half of a surrogate pair stands alone", None)])
 
 
 def _json(body: bytes) -> Any:
     try:
         value = json.loads(body) if body.strip() else None
-    except json.JSONDecodeError as error:
-        raise _Refused(_not_json(error.pos, error.msg)) from None
-    except UnicodeDecodeError as error:
-        raise _Refused(_not_json(error.start, "Not UTF-8")) from None
+    except json.JSONDecodeError as broken:
+        raise Refused(_not_json(broken.pos, broken.msg)) from None
+    except UnicodeDecodeError as broken:
+        raise Refused(_not_json(broken.start, "Not UTF-8")) from None
     except RecursionError:
-        raise _Refused(_not_json(0, "Nested too deep")) from None
+        raise Refused(_not_json(0, "Nested too deep")) from None
     except ValueError:  # an integer of thousands of digits
-        raise _Refused(_not_json(0, "Number too long")) from None
+        raise Refused(_not_json(0, "Number too long")) from None
     if value is None:
-        raise _Refused(_error("missing", (), "Field required", None))
+        raise Refused(error("missing", (), "Field required", None))
     return value
 
 
 def _not_json(position: int, message: str) -> Error:
-    return _error("json_invalid", (position,), "JSON decode error", {}) | {"ctx": {"error": message}}
-
-
-def _error(kind: str, location: Location, message: str, value: object) -> Error:
-    return {"type": kind, "loc": ("body", *location), "msg": message, "input": value}
-
-
-def _at_body(error: ValidationError) -> Iterator[Error]:
-    for detail in error.errors(include_url=False):
-        yield {**detail, "loc": ("body", *detail["loc"])}
+    return error("json_invalid", (position,), "JSON decode error", {}) | {"ctx": {"error": message}}
 
 
 def _audio_query(raw: Any, size: int) -> Decoded:
-    field: Location = ("accent_phrases",)
-    if isinstance(raw, dict):
-        _check_count(raw.get("accent_phrases"), size, field)
+    _check_count(_phrases_count(raw), size, MAX_MORAS, ("accent_phrases",))
     query = _QUERY.validate_python(raw, from_attributes=True)
-    _check_phrases(query.accent_phrases, field, complete=True, accented=False)
-    seconds = sound_seconds(query)
-    _check_sound(query, seconds)
+    seconds = _checked_seconds(query, ())
+    check_sound(seconds, _samples_a_second(query))
     return Decoded(msgspec.msgpack.encode(_QUERY.dump_python(query)), seconds, _count(query.accent_phrases))
 
 
+def _audio_queries(raw: Any, size: int) -> Decoded:
+    """Bounded as one query is: all of their sounds are in memory at once."""
+    if isinstance(raw, list):
+        _check_length(raw, min(MAX_QUERIES, max(FEW, size // MIN_QUERY_BYTES)), "AudioQueries")
+        _check_count(sum(map(_phrases_count, raw)), size, MAX_MORAS_OF_ALL, ())
+    checked: list[CheckedQuery] = []
+    samples = 0.0
+    for number, query in enumerate(_QUERIES.validate_python(raw, from_attributes=True)):
+        seconds = _checked_seconds(query, (number,))
+        samples += seconds * _samples_a_second(query)
+        check_sound(seconds, samples / seconds if seconds else 0.0, (number,))
+        value = msgspec.Raw(msgspec.msgpack.encode(_QUERY.dump_python(query)))
+        checked.append(CheckedQuery(value, seconds, query.outputSamplingRate))
+    return Decoded(msgspec.msgpack.encode(checked), sum(query.seconds for query in checked))
+
+
+def _checked_seconds(query: AudioQuery, at: Location) -> float:
+    _check_phrases(query.accent_phrases, (*at, "accent_phrases"), complete=True, accented=False)
+    return sound_seconds(query)
+
+
+def _samples_a_second(query: AudioQuery) -> int:
+    return query.outputSamplingRate * (2 if query.outputStereo else 1)
+
+
 def _accent_phrases(raw: Any, size: int, accented: bool) -> Decoded:
-    _check_count(raw, size, ())
+    if isinstance(raw, list):
+        _check_count(_moras_count(raw), size, MAX_MORAS, ())
     phrases = _PHRASES.validate_python(raw, from_attributes=True)
     _check_phrases(phrases, (), complete=False, accented=accented)
     return Decoded(msgspec.msgpack.encode(_PHRASES.dump_python(phrases)), 0.0, _count(phrases))
 
 
-def _check_count(phrases: Any, size: int, location: Location) -> None:
-    """Before anything is built: each wrong element would become an error that is much larger than itself."""
-    if not isinstance(phrases, list):
-        return
+def _plain_list(raw: Any, size: int, adapter: TypeAdapter[Any]) -> Decoded:
+    """Of integers or strings, each with its comma at least two bytes long; the wrong ones are few."""
+    if isinstance(raw, list):
+        kind = int if adapter is _STYLE_IDS else str
+        _check_length([item for item in raw if not isinstance(item, kind)], FEW, "wrong elements")
+    return Decoded(msgspec.msgpack.encode(adapter.validate_python(raw)))
+
+
+def _check_length(values: list[Any], most: int, what: str) -> None:
+    if len(values) > most:
+        raise Refused(error("too_long", (), f"There should be at most {most} {what}, not {len(values)}", None))
+
+
+def _phrases_count(raw: Any) -> int:
+    phrases = raw.get("accent_phrases") if isinstance(raw, dict) else None
+    return _moras_count(phrases) if isinstance(phrases, list) else 0
+
+
+def _moras_count(phrases: list[Any]) -> int:
     moras = (phrase.get("moras") for phrase in phrases if isinstance(phrase, dict))
-    count = len(phrases) + sum(len(each) for each in moras if isinstance(each, list))
-    most = min(MAX_MORAS, max(FEW, size // MIN_BYTES_EACH))
+    return len(phrases) + sum(len(each) for each in moras if isinstance(each, list))
+
+
+def _check_count(count: int, size: int, limit: int, location: Location) -> None:
+    """Before anything is built: each wrong element would become an error that is much larger than itself."""
+    most = min(limit, max(FEW, size // MIN_BYTES_EACH))
     if count > most:
         message = f"A body of {size} bytes should have at most {most} accent phrases and morae, not {count}"
-        raise _Refused(_error("too_long", location, message, None))
+        raise Refused(error("too_long", location, message, None))
 
 
 def _check_phrases(phrases: Sequence[AccentPhrase], at: Location, complete: bool, accented: bool) -> None:
@@ -134,41 +167,31 @@ def _check_phrases(phrases: Sequence[AccentPhrase], at: Location, complete: bool
     errors: list[Error] = []
     for number, phrase in enumerate(phrases):
         for index, mora in enumerate(phrase.moras):
-            if error := _mora_error(mora, complete):
-                errors.append(_within(error, *at, number, "moras", index))
-        if phrase.pause_mora is not None and (error := _mora_error(phrase.pause_mora, complete)):
-            errors.append(_within(error, *at, number, "pause_mora"))
+            if found := _mora_error(mora, complete):
+                errors.append(_within(found, *at, number, "moras", index))
+        if phrase.pause_mora is not None and (found := _mora_error(phrase.pause_mora, complete)):
+            errors.append(_within(found, *at, number, "pause_mora"))
         if accented and not 1 <= phrase.accent <= len(phrase.moras):
             message = f"Input should be a mora of the phrase, from 1 to {len(phrase.moras)}"
-            errors.append(_error("accent_out_of_range", (*at, number, "accent"), message, phrase.accent))
+            errors.append(error("accent_out_of_range", (*at, number, "accent"), message, phrase.accent))
     if errors:
-        raise _Refused(*errors)
+        raise Refused(*errors)
 
 
 def _mora_error(mora: Mora, complete: bool) -> Error | None:
     if mora.consonant is None:
         if mora.consonant_length is not None:
             message = "There should be no length without a consonant"
-            return _error("length_without_consonant", ("consonant_length",), message, mora.consonant_length)
+            return error("length_without_consonant", ("consonant_length",), message, mora.consonant_length)
     elif mora.vowel in SILENT:
-        return _error("consonant_in_silence", ("consonant",), "A silence should have no consonant", mora.consonant)
+        return error("consonant_in_silence", ("consonant",), "A silence should have no consonant", mora.consonant)
     elif complete and mora.consonant_length is None:
-        return _error("missing", ("consonant_length",), "A consonant should have a length", None)
+        return error("missing", ("consonant_length",), "A consonant should have a length", None)
     return None
 
 
-def _within(error: Error, *outer: str | int) -> Error:
-    return error | {"loc": ("body", *outer, *error["loc"][1:])}
-
-
-def _check_sound(query: AudioQuery, seconds: float) -> None:
-    samples = seconds * query.outputSamplingRate * (2 if query.outputStereo else 1)
-    if seconds > MAX_SECONDS or samples > MAX_SAMPLES:
-        message = (
-            f"The sound should be at most {MAX_SECONDS:.0f} s and {MAX_SAMPLES} samples long; "
-            f"this is {seconds:.6g} s and {samples:.6g} samples"
-        )
-        raise _Refused(_error("sound_too_long", (), message, None))
+def _within(inner: Error, *outer: str | int) -> Error:
+    return inner | {"loc": ("body", *outer, *inner["loc"][1:])}
 
 
 def sound_seconds(query: AudioQuery) -> float:
@@ -199,4 +222,10 @@ _READERS: dict[str, Callable[[Any, int], Decoded]] = {
     AUDIO_QUERY: _audio_query,
     ACCENT_PHRASES: partial(_accent_phrases, accented=False),
     ACCENTED_PHRASES: partial(_accent_phrases, accented=True),
+    AUDIO_QUERIES: _audio_queries,
+    STYLE_IDS: partial(_plain_list, adapter=_STYLE_IDS),
+    STRINGS: partial(_plain_list, adapter=_STRINGS),
+    SCORE: read_score,
+    FRAME_AUDIO_QUERY: read_frames,
+    SCORE_AND_FRAMES: read_score_and_frames,
 }

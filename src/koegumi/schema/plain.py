@@ -41,3 +41,11 @@ class AudioQuery(msgspec.Struct):
     output_sampling_rate: int = msgspec.field(name="outputSamplingRate", default=24000)
     output_stereo: bool = msgspec.field(name="outputStereo", default=False)
     kana: str | None = None
+
+
+class CheckedQuery(msgspec.Struct, array_like=True):
+    """One AudioQuery of several: its msgpack, the seconds of its sound, the rate that it asks for in Hz."""
+
+    value: msgspec.Raw
+    seconds: float
+    sampling_rate: int
