@@ -30,7 +30,7 @@ PLAIN: dict[str, Any] = {
     STRINGS: list[str],
     SCORE: score.Score,
     FRAME_AUDIO_QUERY: score.FrameAudioQuery,
-    SCORE_AND_FRAMES: dict[str, Any],
+    SCORE_AND_FRAMES: score.ScoreAndFrames,
 }
 NOTE = {"id": "a", "key": 60, "frame_length": 10, "lyric": "ド"}
 FRAMES = {

@@ -1,5 +1,5 @@
 """From a voice's samples to what a client gets."""
 
-from koegumi.audio.wav import finish
+from koegumi.audio.wav import at_rate, finish
 
-__all__ = ["finish"]
+__all__ = ["at_rate", "finish"]

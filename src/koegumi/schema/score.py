@@ -35,3 +35,8 @@ class FrameAudioQuery(msgspec.Struct):
     volume_scale: float = msgspec.field(name="volumeScale", default=1.0)
     output_sampling_rate: int = msgspec.field(name="outputSamplingRate", default=24000)
     output_stereo: bool = msgspec.field(name="outputStereo", default=False)
+
+
+class ScoreAndFrames(msgspec.Struct):
+    score: Score
+    frame_audio_query: FrameAudioQuery

@@ -61,7 +61,73 @@ class CompileCall(msgspec.Struct, tag="compile"):
     target: str
 
 
-Call = AudioQueryCall | AccentPhrasesCall | MoraCall | SynthesisCall | DecodeCall | CompileCall
+class KanaCall(msgspec.Struct, tag="kana"):
+    """Whether a text is kana notation; answers JSON's true, or fails as `kana`."""
+
+    text: str
+
+
+class WaveCall(msgspec.Struct, tag="wave"):
+    """An AudioQuery (msgpack) to samples for further work: mono float32 (little endian) at 24 kHz, with volumeScale."""
+
+    query: msgspec.Raw
+    style_id: int
+    enable_interrogative_upspeak: bool = True
+
+
+class MorphCall(msgspec.Struct, tag="morph"):
+    """Two answers of WaveCall to a WAV file between them: 0 is `base`, 1 `target`."""
+
+    base: bytes
+    target: bytes
+    morph_rate: float
+    output_sampling_rate: int
+    output_stereo: bool
+
+
+class ConnectCall(msgspec.Struct, tag="connect"):
+    """A JSON list of WAV files in base64, as the client sent it, to one WAV file."""
+
+    body: bytes
+
+
+class SongQueryCall(msgspec.Struct, tag="song_query"):
+    """A Score (msgpack) to a FrameAudioQuery; answers its JSON."""
+
+    score: msgspec.Raw
+    style_id: int
+
+
+class SongCurveCall(msgspec.Struct, tag="song_curve"):
+    """A `schema.score.ScoreAndFrames` (msgpack) to the f0 or the volume of each frame; answers a JSON list."""
+
+    score_and_frames: msgspec.Raw
+    style_id: int
+    volume: bool
+
+
+class FrameSynthesisCall(msgspec.Struct, tag="frame_synthesis"):
+    """A FrameAudioQuery (msgpack) to a WAV file."""
+
+    query: msgspec.Raw
+    style_id: int
+
+
+Call = (
+    AudioQueryCall
+    | AccentPhrasesCall
+    | MoraCall
+    | SynthesisCall
+    | DecodeCall
+    | CompileCall
+    | KanaCall
+    | WaveCall
+    | MorphCall
+    | ConnectCall
+    | SongQueryCall
+    | SongCurveCall
+    | FrameSynthesisCall
+)
 
 
 class End(msgspec.Struct):
@@ -75,6 +141,7 @@ class Failure(msgspec.Struct):
     """A job failed, the worker lives.
 
     kind: `kana` (detail is the reference's error body), `invalid` (the input cannot be spoken; message says why),
+    `score` and `wave` (so for a song and for a WAV file), `body` (detail's `errors` are FastAPI's),
     `unsupported` (the voice lacks the capability), `cancelled`, `internal` (a bug: logged with its trace).
     """
 

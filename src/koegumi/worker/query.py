@@ -8,11 +8,12 @@ from pathlib import Path
 import msgspec
 
 from koegumi.schema.plain import AccentPhrase, AudioQuery
+from koegumi.schema.score import FrameAudioQuery, Score, ScoreAndFrames
 from koegumi.text.front_end import DictionaryMissing, FrontEnd, TextError
 from koegumi.text.kana import KanaError, create_kana, parse_kana
 from koegumi.text.user_dictionary import NotCompiled, compile_rows
 from koegumi.voices.catalog import Catalog
-from koegumi.voices.interface import Device, Places, QueryVoice, Run
+from koegumi.voices.interface import Device, Places, QueryVoice, Run, SongQueryVoice
 from koegumi.wire.messages import (
     AccentPhrasesCall,
     AudioQueryCall,
@@ -20,11 +21,15 @@ from koegumi.wire.messages import (
     CompileCall,
     DecodeCall,
     Failure,
+    KanaCall,
     Loading,
     MoraCall,
+    SongCurveCall,
+    SongQueryCall,
     WorkerConfig,
 )
 from koegumi.worker.handlers import Answer, Refused
+from koegumi.worker.song import SongError, f0_of, frame_audio_query, volume_of
 
 
 class QueryHandlers:
@@ -43,6 +48,11 @@ class QueryHandlers:
                 return _json(self._accent_phrases(call))
             case MoraCall():
                 return _json(self._mora(call))
+            case KanaCall():
+                _parse_kana(call.text)
+                return Answer("application/json", b"true")
+            case SongQueryCall() | SongCurveCall():
+                return self._song(call)
             case DecodeCall():
                 return _decode(call)
             case CompileCall():
@@ -71,6 +81,15 @@ class QueryHandlers:
         fill = voice.mora_length if call.length else voice.mora_pitch
         return fill(phrases, call.style_id)
 
+    def _song(self, call: SongQueryCall | SongCurveCall) -> Answer:
+        voice = self._voice(call.style_id)
+        if not isinstance(voice, SongQueryVoice):
+            raise Refused(Failure("unsupported", "this voice does not sing"))
+        try:
+            return Answer("application/json", msgspec.json.encode(_sung(voice, call)))
+        except SongError as error:
+            raise Refused(Failure("score", str(error))) from error
+
     def _analyse(self, call: AudioQueryCall | AccentPhrasesCall) -> list[AccentPhrase]:
         try:
             self._front_end.use(call.dictionary)
@@ -86,6 +105,14 @@ class QueryHandlers:
         except (NotCompiled, OSError) as error:
             raise Refused(Failure("invalid", str(error))) from error
         return Answer("application/msgpack", b"")
+
+
+def _sung(voice: SongQueryVoice, call: SongQueryCall | SongCurveCall) -> FrameAudioQuery | list[float]:
+    if isinstance(call, SongQueryCall):
+        return frame_audio_query(voice, msgspec.msgpack.decode(call.score, type=Score), call.style_id)
+    both = msgspec.msgpack.decode(call.score_and_frames, type=ScoreAndFrames)
+    curve = volume_of if call.volume else f0_of
+    return curve(voice, both.score, both.frame_audio_query, call.style_id)
 
 
 def _parse_kana(text: str) -> list[AccentPhrase]:
