@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,9 @@ TESTS = Path(__file__).parent
 CAST, FAULTY = TESTS / "cast", TESTS / "faulty"
 REFERENCE = Path(os.environ.get("KOEGUMI_REFERENCE_DATA", TESTS.parent.parent / "shared" / "data"))
 START_LIMIT = 120.0
+# Every server keeps what it keeps in a folder of its own, unless a test gives it one; never in the user's.
+STATES = tempfile.TemporaryDirectory()
+atexit.register(STATES.cleanup)
 
 
 @dataclass
@@ -88,7 +93,12 @@ def start(arguments: Sequence[str | Path], environment: dict[str, str] | None = 
         command,
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, "ORT_DISABLE_TELEMETRY": "1", **(environment or {})},
+        env={
+            **os.environ,
+            "ORT_DISABLE_TELEMETRY": "1",
+            "KOEGUMI_STATE_DIR": tempfile.mkdtemp(dir=STATES.name),
+            **(environment or {}),
+        },
         text=True,
         encoding="utf-8",
         errors="replace",

@@ -76,7 +76,25 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--query-workers", type=int, metavar="M", help="default: one for every 8 synthesis workers")
     parser.add_argument("--threads", type=int, metavar="T", help="threads of one synthesis worker (default 1)")
-    parser.add_argument("--state-dir", type=Path, metavar="PATH", help="where dictionaries and presets are kept")
+    parser.add_argument(
+        "--state-dir", type=Path, metavar="PATH", help="where dictionary, presets and settings are kept"
+    )
+    parser.add_argument(
+        "--preset_file", type=Path, metavar="PATH", help="default: presets.yaml in the state dir (or VV_PRESET_FILE)"
+    )
+    parser.add_argument("--setting_file", type=Path, metavar="PATH", help="default: setting.yml in the state dir")
+    parser.add_argument(
+        "--cors_policy_mode",
+        choices=["localapps", "all"],
+        help="pages that may use the server: of this machine, or all (default: as the setting file says, or localapps)",
+    )
+    parser.add_argument("--allow_origin", nargs="*", metavar="ORIGIN", help="origins that may use the server too")
+    parser.add_argument(
+        "--disable_mutable_api",
+        action="store_true",
+        default=None,
+        help="refuse to change dictionary, presets and settings (or VV_DISABLE_MUTABLE_API=1)",
+    )
     parser.add_argument("--max-waiting", type=int, metavar="N", help="requests that may wait in a queue (default 256)")
     parser.add_argument(
         "--max-backlog", type=float, metavar="SECONDS", help="work that may wait in a queue (default 600 s)"

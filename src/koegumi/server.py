@@ -15,6 +15,8 @@ import uvicorn
 
 from koegumi.api.app import create_app
 from koegumi.api.front import Front
+from koegumi.api.origins import Origins
+from koegumi.api.user_dict import compiler
 from koegumi.crew import QUERY, worker_plans
 from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.clock import LoopClock
@@ -22,7 +24,12 @@ from koegumi.dispatch.dispatcher import Dispatcher, WatchdogPolicy
 from koegumi.listen import open_sockets, urls
 from koegumi.loading import LoadingBar
 from koegumi.pool.supervisor import Supervisor
+from koegumi.schema.stored import CorsPolicyMode, Setting
 from koegumi.settings import Settings
+from koegumi.state import state as kept
+from koegumi.state.dictionary import Compile
+from koegumi.state.files import StateError
+from koegumi.state.state import State
 from koegumi.telemetry import Metrics, configure_logging
 from koegumi.voices.catalog import Catalog, read_catalog
 from koegumi.voices.interface import NotPrepared, Places
@@ -51,9 +58,9 @@ def run(settings: Settings) -> int:
 
 async def _serve(settings: Settings, catalog: Catalog, sockets: list[socket.socket]) -> int:
     plans = worker_plans(settings, catalog)
-    with LoadingBar(plans) as bar:
+    with LoadingBar(plans) as bar, contextlib.ExitStack() as at_end:
         crew = Supervisor(plans, bar)
-        server = _http_server(settings, catalog, crew)
+        server = _http_server(settings, catalog, crew, at_end)
         fatal = crew.start()
         _end_on_signals(server)
         log.info("listening", urls=urls(sockets), workers=len(plans), device=settings.device)
@@ -79,13 +86,15 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor) -> _Server:
+def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor, at_end: contextlib.ExitStack) -> _Server:
     metrics = Metrics()
     lanes = {QUERY, *(speaker.lane for speaker in catalog.speakers)}
     limits = LaneLimits(settings.max_waiting, settings.max_backlog)
     clock = LoopClock(asyncio.get_running_loop())
     watchdog = WatchdogPolicy(floor=settings.watchdog)
     dispatcher = Dispatcher(crew, dict.fromkeys(lanes, limits), clock, metrics, watchdog)
+    state = _open_state(settings, compiler(dispatcher))
+    at_end.callback(state.words.close)
     front = Front(
         dispatcher=dispatcher,
         catalog=catalog,
@@ -94,6 +103,8 @@ def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor) -> _Ser
         is_ready=lambda: crew.is_ready,
         metrics=metrics,
         device=settings.device_choice.kind,
+        state=state,
+        origins=_origins(settings, state),
     )
     config = uvicorn.Config(
         create_app(front),
@@ -107,6 +118,25 @@ def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor) -> _Ser
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
     return _Server(config)
+
+
+def _open_state(settings: Settings, compile_: Compile) -> State:
+    places = kept.Places(settings.state_dir, settings.preset_file, settings.setting_file)
+    state = kept.open_state(places, compile_, mutable=not settings.disable_mutable_api)
+    for trouble in kept.check(state):
+        log.warning("state", reason=trouble)
+    return state
+
+
+def _origins(settings: Settings, state: State) -> Origins:
+    """As the command line says, or the setting file."""
+    try:
+        stored = state.setting.read().value
+    except StateError:
+        stored = Setting()
+    mode = settings.cors_policy_mode or stored.cors_policy_mode
+    allowed = (stored.allow_origin or "").split() if settings.allow_origin is None else settings.allow_origin
+    return Origins(everyone=mode is CorsPolicyMode.all, allowed=tuple(allowed))
 
 
 def _end_on_signals(server: uvicorn.Server) -> None:

@@ -6,12 +6,14 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import platformdirs
-from pydantic import Field, field_validator
+from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from koegumi import machine
+from koegumi.schema.stored import CorsPolicyMode
 
 PREFIX = "KOEGUMI_"
 # Kokoro's peak for one worker, rounded up: 961 MB were measured for 28 s of sound.
@@ -39,6 +41,11 @@ class DeviceChoice:
         raise ValueError(f"{text!r} is no device; use cpu, cuda or cuda:0,1")
 
 
+def _also(name: str, variable: str, default: Any = None) -> Any:
+    """A setting that VOICEVOX ENGINE's environment variable sets too; ours wins."""
+    return Field(default=default, validation_alias=AliasChoices(name, PREFIX + name.upper(), variable))
+
+
 class Settings(BaseSettings):
     """Every setting of `koegumi serve`; a list in the environment is separated by the platform's path separator."""
 
@@ -52,6 +59,11 @@ class Settings(BaseSettings):
     device: str = "cpu"
     voices: list[Path] = []
     state_dir: Path = Path(platformdirs.user_data_dir("koegumi"))
+    preset_file: Path | None = _also("preset_file", "VV_PRESET_FILE")
+    setting_file: Path | None = None
+    cors_policy_mode: CorsPolicyMode | None = None
+    allow_origin: list[str] | None = None
+    disable_mutable_api: bool = _also("disable_mutable_api", "VV_DISABLE_MUTABLE_API", False)
     cache_dir: Path = Path(platformdirs.user_cache_dir("koegumi"))
     max_waiting: int = Field(default=256, ge=1)
     max_backlog: float = Field(default=600.0, gt=0)
@@ -61,6 +73,16 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+
+    @field_validator("allow_origin", mode="before")
+    @classmethod
+    def _split_origins(cls, value: object) -> object:
+        return value.split() if isinstance(value, str) else value
+
+    @field_validator("disable_mutable_api", mode="before")
+    @classmethod
+    def _nothing_is_false(cls, value: object) -> object:
+        return value or False
 
     @field_validator("device")
     @classmethod

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,10 +16,14 @@ from fastapi import FastAPI
 
 from koegumi.api.app import create_app
 from koegumi.api.front import Front, Limits
+from koegumi.api.origins import Origins
+from koegumi.api.user_dict import compiler
 from koegumi.dispatch.dispatcher import DispatchStatistics, LaneStatistics
 from koegumi.dispatch.job import Job, Outcome
 from koegumi.pool.slot import SlotState, SlotStatistics
 from koegumi.schema.http import decode
+from koegumi.state.state import Places as StatePlaces
+from koegumi.state.state import open_state
 from koegumi.telemetry import Metrics
 from koegumi.voices.catalog import Catalog, plugin_families
 from koegumi.voices.interface import Capability, Places, Speaker, Style
@@ -26,6 +32,9 @@ from koegumi.wire.messages import Call, DecodeCall
 TESTS = Path(__file__).parents[1]
 SAMPLE, ICON = TESTS / "cast" / "sample.wav", TESTS / "cast" / "icon.png"
 SING, BARK = 7, 1000
+# For tests that keep nothing there; what does gets a folder of its own.
+STATE = tempfile.TemporaryDirectory()
+atexit.register(STATE.cleanup)
 
 Reply = Callable[[Job], Outcome | Exception]
 
@@ -107,6 +116,9 @@ class House:
     limits: Limits = field(default_factory=Limits)
     slots: list[SlotStatistics] = field(default_factory=list)
     metrics: Metrics = field(default_factory=Metrics)
+    state_dir: Path = Path(STATE.name)
+    mutable: bool = True
+    origins: Origins = field(default_factory=Origins)
 
     def __post_init__(self) -> None:
         self.slots.append(SlotStatistics("query-1", "query", SlotState.READY, 1, "cpu", 0, 0, 2))
@@ -120,6 +132,8 @@ class House:
                 metrics=self.metrics,
                 device=self.device,
                 limits=self.limits,
+                state=open_state(StatePlaces(self.state_dir), compiler(self.dispatcher), self.mutable),
+                origins=self.origins,
             )
         )
 

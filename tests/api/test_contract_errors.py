@@ -17,7 +17,12 @@ from koegumi.wire.messages import AccentPhrasesCall, Call, Failure
 from tests.api.fake import BARK, PHRASE, QUERY, SING, FakeDispatcher, House, Reply, outcome
 
 # Where the reference answers 500 by accident, and where monitors need more than it gives.
-BETTER = {"sampling rate 0": 422, "head not allowed": 200}
+BETTER = {
+    "sampling rate 0": 422,
+    "head not allowed": 200,
+    "dict: import with a bad uuid (500 in the engine)": 422,
+    "dict: import with a part of speech of no known context id (500 in the engine)": 422,
+}
 KANA_DETAIL: dict[str, object] = {
     "text": "アクセントを指定していないアクセント句があります: コンニチワ",
     "error_name": "ACCENT_NOTFOUND",
@@ -48,19 +53,26 @@ def is_answered_here(case: dict[str, Any], paths: set[str]) -> bool:
     return case["path"] in paths and "headers" not in case and (case["status"] >= 400 or case["status"] == 204)
 
 
+def before_pydantic_s_own(body: dict[str, Any]) -> dict[str, Any]:
+    """What follows ` [type=` in a message is pydantic's, of its version."""
+    detail = body.get("detail")
+    return {"detail": detail.partition(" [type=")[0]} if isinstance(detail, str) else body
+
+
 def test_the_reference_s_errors(reference: Path) -> None:
     ours = house()
     cases = json.loads((reference / "http_error_cases.json").read_text(encoding="utf-8"))["cases"]
-    paths = {*ours.app.openapi()["paths"], "/_resources/xyz", "/nope"}
+    paths = {*ours.app.openapi()["paths"], "/_resources/xyz", "/nope", "/user_dict_word/nope"}
     cases = [case for case in cases if is_answered_here(case, paths)]
     assert len(cases) >= 20
     for case in cases:
         name = case["name"]
-        answer = ours.ask(case["method"], case["path"], params=case.get("params"), json=case.get("json"))
+        sent = {key: case[key] for key in ("params", "json", "data") if key in case}
+        answer = ours.ask(case["method"], case["path"], **sent)
         assert answer.status_code == BETTER.get(name, case["status"]), name
         assert answer.headers["content-type"] == case["content_type"], name
         if "body" in case and name not in BETTER:
-            assert answer.json() == case["body"], name
+            assert before_pydantic_s_own(answer.json()) == before_pydantic_s_own(case["body"]), name
 
 
 @pytest.mark.parametrize("style_id", ["-1", "99999", str(2**31), str(2**63), str(2**64), str(-(10**30))])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from koegumi import __version__
-from koegumi.api import errors, queries, server, speakers, synthesis
+from koegumi.api import errors, presets, queries, server, setting, speakers, stored, synthesis, user_dict
 from koegumi.api.front import Front
 from koegumi.api.middleware import RequestMiddleware
+from koegumi.api.origins import OriginsMiddleware
 from koegumi.api.resources import Resources
 
 
 def create_app(front: Front) -> FastAPI:
     """The API of VOICEVOX ENGINE over this front."""
-    app = FastAPI(
+    app = _Application(
         title="Koegumi",
         description="Text to speech on a crew of workers, with VOICEVOX ENGINE's API.",
         version=__version__,
@@ -26,11 +29,22 @@ def create_app(front: Front) -> FastAPI:
     app.state.front = front
     app.state.resources = Resources(front.catalog)
     errors.install(app)
+    stored.install(app)
     app.add_middleware(RequestMiddleware)
+    app.add_middleware(OriginsMiddleware, origins=front.origins)
     for router in (queries.router, synthesis.router, speakers.router, server.router):
+        app.include_router(router)
+    for router in (user_dict.router, presets.router, setting.router):
         app.include_router(router)
     front.metrics.watch(front.crew_statistics, front.lane_statistics)
     return app
+
+
+class _Application(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        if not self.openapi_schema:
+            setting.document_form(super().openapi()["components"]["schemas"])
+        return super().openapi()
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -15,7 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from koegumi.api.errors import ClientLeft
 from koegumi.api.front import Front
 from koegumi.api.work import decode_job, run
-from koegumi.schema.http import Decoded, decode
+from koegumi.schema.http import decode
+from koegumi.schema.reading import Decoded
 from koegumi.wire.messages import DecodeCall
 
 
@@ -24,9 +25,12 @@ def documented(schema: dict[str, Any]) -> dict[str, Any]:
     return {"requestBody": {"content": {"application/json": {"schema": schema}}, "required": True}}
 
 
-async def decoded(request: Request, front: Front, model: str) -> Decoded:
-    """The request's body as this model of `schema.http`. Answers 413 and 422 by exceptions."""
-    body = await _read(request, front.limits.body_bytes)
+async def decoded(request: Request, front: Front, model: str, limit: int | None = None) -> Decoded:
+    """The request's body as this model of `schema.http`, of `limit` bytes at most (those of an AudioQuery).
+
+    Answers 413 and 422 by exceptions.
+    """
+    body = await read_body(request, front.limits.body_bytes if limit is None else limit)
     if len(body) <= front.limits.inline_bytes:
         result = decode(model, body)
     else:
@@ -37,7 +41,8 @@ async def decoded(request: Request, front: Front, model: str) -> Decoded:
     return result
 
 
-async def _read(request: Request, limit: int) -> bytes:
+async def read_body(request: Request, limit: int) -> bytes:
+    """The body as it is. Answers 413 by an exception."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)

@@ -8,9 +8,11 @@ from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
+from koegumi.api.origins import Origins
 from koegumi.dispatch.dispatcher import DispatchStatistics
 from koegumi.dispatch.job import Job, Outcome
 from koegumi.pool.slot import SlotStatistics
+from koegumi.state.state import State
 from koegumi.telemetry import Metrics
 from koegumi.voices.catalog import Catalog
 
@@ -23,9 +25,11 @@ class Submits(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes of a body: how many are read at all, and up to how many the event loop decodes by itself."""
+    """Bytes of a body: how many are read at all, of queries and of uploads, and up to how many the event loop decodes
+    by itself. An upload has to fit into a frame."""
 
     body_bytes: int = 8 * 1024 * 1024
+    upload_bytes: int = 64_000_000
     inline_bytes: int = 64 * 1024
 
 
@@ -40,6 +44,8 @@ class Front:
     is_ready: Callable[[], bool]
     metrics: Metrics
     device: str
+    state: State
+    origins: Origins = field(default_factory=Origins)
     limits: Limits = field(default_factory=Limits)
 
 

@@ -37,8 +37,9 @@ async def audio_query(
 ) -> Response:
     """Make the AudioQuery of a text: edit it, or give it to /synthesis as it is."""
     entry = style_for(front, speaker, core_version, Capability.TALK_QUERY)
-    call = AudioQueryCall(text, speaker, enable_katakana_english)
-    return await answer(request, front, query_job(entry, call, len(text)))
+    async with front.state.words.in_force() as dictionary:
+        call = AudioQueryCall(text, speaker, enable_katakana_english, dictionary)
+        return await answer(request, front, query_job(entry, call, len(text)))
 
 
 @router.post(
@@ -62,8 +63,9 @@ async def accent_phrases(
     once in each phrase; `_` before a mora devoices it; `？` at the end of a phrase makes it a question.
     """
     entry = style_for(front, speaker, core_version, Capability.TALK_QUERY)
-    call = AccentPhrasesCall(text, speaker, is_kana, enable_katakana_english)
-    return await answer(request, front, query_job(entry, call, len(text)))
+    async with front.state.words.in_force() as dictionary:
+        call = AccentPhrasesCall(text, speaker, is_kana, enable_katakana_english, dictionary)
+        return await answer(request, front, query_job(entry, call, len(text)))
 
 
 @router.post("/mora_data", response_model=list[AccentPhrase], openapi_extra=PHRASES_BODY, tags=["query"])

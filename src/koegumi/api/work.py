@@ -14,12 +14,13 @@ from koegumi.api.errors import ClientLeft
 from koegumi.api.front import Front
 from koegumi.dispatch.job import Job, Outcome
 from koegumi.voices.catalog import Entry
-from koegumi.wire.messages import Call, DecodeCall
+from koegumi.wire.messages import Call, CompileCall, DecodeCall
 
 QUERY_LANE = "query"
-# Seconds of work for a character or mora, and for a byte of JSON, until they were measured.
+# Seconds of work for a character or mora, for a byte of JSON and of a dictionary, until they were measured.
 FIRST_QUERY_RATE = 0.002
 FIRST_DECODE_RATE = 1e-7
+FIRST_COMPILE_RATE = 1e-7
 
 
 def query_job(entry: Entry, call: Call, units: int) -> Job:
@@ -30,6 +31,10 @@ def query_job(entry: Entry, call: Call, units: int) -> Job:
 
 def decode_job(call: DecodeCall) -> Job:
     return Job(QUERY_LANE, msgspec.msgpack.encode(call), "query/decode", len(call.body), FIRST_DECODE_RATE)
+
+
+def compile_job(call: CompileCall, size: int) -> Job:
+    return Job(QUERY_LANE, msgspec.msgpack.encode(call), "query/compile", size, FIRST_COMPILE_RATE)
 
 
 def synthesis_job(entry: Entry, call: Call, seconds: float) -> Job:

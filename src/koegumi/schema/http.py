@@ -26,6 +26,7 @@ from koegumi.schema.song import (
     read_score,
     read_score_and_frames,
 )
+from koegumi.schema.stored_bodies import PRESET, USER_DICT, read_preset, read_user_dict
 
 # Half an hour of hasty speech. Phrases count as well: there may be millions in a body that speaks nothing.
 MAX_MORAS = 20_000
@@ -228,4 +229,6 @@ _READERS: dict[str, Callable[[Any, int], Decoded]] = {
     SCORE: read_score,
     FRAME_AUDIO_QUERY: read_frames,
     SCORE_AND_FRAMES: read_score_and_frames,
+    PRESET: read_preset,
+    USER_DICT: read_user_dict,
 }

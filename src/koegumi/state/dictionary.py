@@ -24,8 +24,8 @@ from koegumi.state.user_dict import FORMAT, Words, rows
 log = structlog.get_logger("koegumi.state")
 
 R = TypeVar("R")
-# Compiles rows to a dictionary, from one file to another. Raises CompileFailed.
-Compile = Callable[[Path, Path], Awaitable[None]]
+# Compiles rows to a dictionary, from one file of so many bytes to another. Raises CompileFailed.
+Compile = Callable[[Path, Path, int], Awaitable[None]]
 
 ROWS_SUFFIX = ".rows"
 
@@ -118,12 +118,12 @@ class UserDictionary:
         if not words:
             return None
         try:
-            path = await asyncio.to_thread(self._lay_out, words)
+            path, size = await asyncio.to_thread(self._lay_out, words)
         except OSError as error:
             raise StateError(self.store.path, "compile", str(error)) from error
         source = path.with_suffix(ROWS_SUFFIX)
         try:
-            await self._compile(source, path)
+            await self._compile(source, path, size)
         except BaseException:
             _forget(path)
             raise
@@ -131,10 +131,9 @@ class UserDictionary:
             _forget(source)
         return path
 
-    def _lay_out(self, words: Words) -> Path:
+    def _lay_out(self, words: Words) -> tuple[Path, int]:
         path = self._folder.new_path()
-        path.with_suffix(ROWS_SUFFIX).write_bytes(rows(words))
-        return path
+        return path, path.with_suffix(ROWS_SUFFIX).write_bytes(rows(words))
 
     def _publish(self, version: Version, stamp: Stamp | None) -> None:
         old, self._version, self._seen = self._version, version, stamp
