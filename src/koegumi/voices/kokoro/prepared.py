@@ -8,7 +8,7 @@ from pathlib import Path
 from koegumi.voices.interface import NotPrepared, Places
 
 # Grows when the folder's content changes its meaning; older folders are then made anew.
-LAYOUT = 1
+LAYOUT = 2
 CURRENT = "current"
 SAMPLES_PER_STYLE = 3
 
@@ -43,9 +43,14 @@ class Prepared:
     def prosody(self) -> Path:
         return self.root / "prosody.onnx"
 
+    @property
+    def original_decoder(self) -> Path:
+        """As it came, from which those for the devices are made."""
+        return self.root / "decoder.onnx"
+
     def decoder(self, device: str) -> Path:
-        """The decoder for cpu or cuda, which has no integer convolutions."""
-        return self.root / ("decoder.onnx" if device == "cpu" else "decoder-float.onnx")
+        """The decoder for cpu or cuda."""
+        return self.root / f"decoder-{device}.onnx"
 
     def require_decoder(self, device: str) -> Path:
         """The same, which must be there. Raises NotPrepared."""
