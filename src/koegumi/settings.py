@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AliasChoices, Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from koegumi import machine
@@ -43,13 +43,13 @@ class DeviceChoice:
 
 def _also(name: str, variable: str, default: Any = None) -> Any:
     """A setting that VOICEVOX ENGINE's environment variable sets too; ours wins."""
-    return Field(default=default, validation_alias=AliasChoices(name, PREFIX + name.upper(), variable))
+    return Field(default=default, validation_alias=AliasChoices(PREFIX + name.upper(), variable))
 
 
 class Settings(BaseSettings):
     """Every setting of `koegumi serve`; a list in the environment is separated by the platform's path separator."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", enable_decoding=False)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", enable_decoding=False, populate_by_name=True)
 
     host: str = "localhost"
     port: int = Field(default=50021, ge=0, le=65535)
@@ -79,10 +79,11 @@ class Settings(BaseSettings):
     def _split_origins(cls, value: object) -> object:
         return value.split() if isinstance(value, str) else value
 
-    @field_validator("disable_mutable_api", mode="before")
+    @field_validator("disable_mutable_api", "preset_file", mode="before")
     @classmethod
-    def _nothing_is_false(cls, value: object) -> object:
-        return value or False
+    def _empty_is_unset(cls, value: object, info: ValidationInfo) -> object:
+        """As VOICEVOX ENGINE reads its variables."""
+        return value if value != "" else cls.model_fields[str(info.field_name)].default
 
     @field_validator("device")
     @classmethod
