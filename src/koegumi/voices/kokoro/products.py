@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
@@ -97,7 +98,7 @@ class _Maker:
         self._prefix = prefix
         self.last = ""
 
-    def node(self, op_type: str, inputs: list[str], name: str, **attributes: object) -> onnx.NodeProto:
+    def node(self, op_type: str, inputs: list[str], name: str, **attributes: Any) -> onnx.NodeProto:
         self.last = f"{self._prefix}/{name}"
         return helper.make_node(op_type, inputs, [self.last], name=self.last, **attributes)
 
