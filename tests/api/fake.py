@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,9 @@ class FakeDispatcher:
     held: asyncio.Event | None = None
     started: asyncio.Event | None = None
     running: int = 0
+
+    async def submit_all(self, jobs: Sequence[Job]) -> list[Outcome]:
+        return await asyncio.gather(*map(self.submit, jobs))
 
     async def submit(self, job: Job) -> Outcome:
         self.jobs.append(job)

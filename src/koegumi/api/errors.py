@@ -69,6 +69,12 @@ async def _dispatch_error(request: Request, error: Any) -> Response:
             return message(f"this request was at work when a worker died, twice, and is not tried again: {reason}")
         case WorkFailed(failure=failure) if failure.kind == "kana":
             return detail(400, failure.detail)
+        case WorkFailed(failure=failure) if failure.kind == "score":
+            return detail(400, failure.message)
+        case WorkFailed(failure=failure) if failure.kind == "wave":
+            return detail(422, failure.message)
+        case WorkFailed(failure=failure) if failure.kind == "body" and failure.detail is not None:
+            return detail(422, failure.detail["errors"])
         case WorkFailed(failure=failure) if failure.kind == "invalid":
             return message(failure.message)
         case WorkFailed(failure=failure) if failure.kind == "unsupported":

@@ -18,19 +18,31 @@ from koegumi.voices.catalog import Catalog
 
 
 class Submits(Protocol):
-    """The dispatcher's one method; cancelling the task that awaits it withdraws the job."""
+    """The dispatcher; cancelling the task that awaits it withdraws its jobs."""
 
     async def submit(self, job: Job) -> Outcome: ...
+
+    async def submit_all(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """All are admitted, or none; the first error withdraws the others."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes of a body: how many are read at all, of queries and of uploads, and up to how many the event loop decodes
-    by itself. An upload has to fit into a frame."""
+    """Bytes of a body: how many are read at all, of one query, of several and of uploads, and up to how many the event
+    loop decodes by itself. An upload has to fit into a frame."""
 
-    body_bytes: int = 8 * 1024 * 1024
+    body_bytes: int = 2_000_000
+    list_bytes: int = 8_000_000
     upload_bytes: int = 64_000_000
     inline_bytes: int = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Features:
+    """What is there only when it was asked for."""
+
+    cancellable_synthesis: bool = False
+    manage_library: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,7 @@ class Front:
     state: State
     origins: Origins = field(default_factory=Origins)
     limits: Limits = field(default_factory=Limits)
+    features: Features = field(default_factory=Features)
 
 
 async def front_of(request: Request) -> Front:

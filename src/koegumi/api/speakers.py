@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import anyio.to_thread
@@ -11,7 +12,7 @@ from starlette.responses import FileResponse, Response
 
 from koegumi.api.front import Front, TheFront
 from koegumi.api.resources import Resources
-from koegumi.api.styles import CoreVersion, StyleId, check_core
+from koegumi.api.styles import TALK_TYPES, CoreVersion, StyleId, check_core
 from koegumi.api.work import query_job, run, synthesis_job
 from koegumi.schema import models, plain
 from koegumi.voices.catalog import Entry
@@ -20,31 +21,28 @@ from koegumi.wire.messages import AudioQueryCall, SynthesisCall
 
 router = APIRouter()
 
+SpeakerUuid = Annotated[str, Query(description="The speaker's UUID.")]
 ResourceFormat = Annotated[Literal["base64", "url"], Query(description="How pictures and samples are given.")]
 SkipReinit = Annotated[bool, Query(description="Whether a loaded style may stay as it is; here it always does.")]
 # The name of a resource is the hash of its content.
 FOR_A_MONTH = {"Cache-Control": "max-age=2592000"}
 
 
-@router.get("/speakers", response_model=list[models.Speaker], tags=["voices"])
-async def speakers(front: TheFront, core_version: CoreVersion = None) -> list[models.Speaker]:
-    """List who can talk."""
-    check_core(core_version, full_stop="")
-    return [_listed(speaker, styles) for speaker in front.catalog.speakers if (styles := _talk_styles(speaker))]
+def styles_of(speaker: Speaker, types: Sequence[str]) -> list[Style]:
+    return [style for style in speaker.styles if style.type in types]
 
 
-@router.get("/speaker_info", response_model=models.SpeakerInfo, tags=["voices"])
-async def speaker_info(
-    request: Request,
-    front: TheFront,
-    speaker_uuid: Annotated[str, Query(description="The speaker's UUID.")],
-    resource_format: ResourceFormat = "base64",
-    core_version: CoreVersion = None,
+def list_speakers(front: Front, types: Sequence[str]) -> list[models.Speaker]:
+    """Who has a style of these types, with those styles only."""
+    return [_listed(speaker, styles) for speaker in front.catalog.speakers if (styles := styles_of(speaker, types))]
+
+
+async def show_speaker(
+    request: Request, front: Front, speaker_uuid: str, types: Sequence[str], resource_format: str
 ) -> models.SpeakerInfo:
-    """Show pictures, samples and terms of a speaker."""
-    check_core(core_version, full_stop="")
+    """Answers 404 by an exception where no such speaker has a style of these types."""
     speaker = front.catalog.speaker(speaker_uuid)
-    styles = _talk_styles(speaker) if speaker else []
+    styles = styles_of(speaker, types) if speaker else []
     if speaker is None or not styles:
         raise HTTPException(404, "該当するキャラクターが見つかりません")
     resources: Resources = request.app.state.resources
@@ -53,6 +51,26 @@ async def speaker_info(
         return await anyio.to_thread.run_sync(resources.info, speaker, styles, base_url)
     except OSError:
         raise HTTPException(500, "キャラクター情報が見つかりません") from None
+
+
+@router.get("/speakers", response_model=list[models.Speaker], tags=["voices"])
+async def speakers(front: TheFront, core_version: CoreVersion = None) -> list[models.Speaker]:
+    """List who can talk."""
+    check_core(core_version, full_stop="")
+    return list_speakers(front, TALK_TYPES)
+
+
+@router.get("/speaker_info", response_model=models.SpeakerInfo, tags=["voices"])
+async def speaker_info(
+    request: Request,
+    front: TheFront,
+    speaker_uuid: SpeakerUuid,
+    resource_format: ResourceFormat = "base64",
+    core_version: CoreVersion = None,
+) -> models.SpeakerInfo:
+    """Show pictures, samples and terms of a speaker."""
+    check_core(core_version, full_stop="")
+    return await show_speaker(request, front, speaker_uuid, TALK_TYPES, resource_format)
 
 
 @router.get("/_resources/{digest}", include_in_schema=False)
@@ -95,10 +113,6 @@ async def _wait_for_workers(request: Request, front: Front, entry: Entry) -> Non
     silence = plain.AudioQuery([], pre_phoneme_length=0.1, post_phoneme_length=0.1)
     call = SynthesisCall(msgspec.Raw(msgspec.msgpack.encode(silence)), style_id)
     await run(request, front, synthesis_job(entry, call, 0.2))
-
-
-def _talk_styles(speaker: Speaker) -> list[Style]:
-    return [style for style in speaker.styles if style.type == "talk"]
 
 
 def _listed(speaker: Speaker, styles: list[Style]) -> models.Speaker:

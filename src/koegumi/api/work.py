@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -16,7 +17,10 @@ from koegumi.dispatch.job import Job, Outcome
 from koegumi.voices.catalog import Entry
 from koegumi.wire.messages import Call, CompileCall, DecodeCall
 
+T = TypeVar("T")
+
 QUERY_LANE = "query"
+SYNTHESIS_LANE = "synthesis"
 # Seconds of work for a character or mora, for a byte of JSON and of a dictionary, until they were measured.
 FIRST_QUERY_RATE = 0.002
 FIRST_DECODE_RATE = 1e-7
@@ -43,9 +47,24 @@ def synthesis_job(entry: Entry, call: Call, seconds: float) -> Job:
     return Job(speaker.lane, msgspec.msgpack.encode(call), name, seconds, speaker.real_time_factor)
 
 
+def sound_lane(front: Front) -> str:
+    """The lane for sound that is no voice's own."""
+    lanes = {speaker.lane for speaker in front.catalog.speakers}
+    return SYNTHESIS_LANE if SYNTHESIS_LANE in lanes else min(lanes)
+
+
 async def run(request: Request, front: Front, job: Job) -> Outcome:
     """Submit the job and wait for it. Raises what `submit` raises, and ClientLeft after withdrawing the job."""
-    work = asyncio.ensure_future(front.dispatcher.submit(job))
+    return await _while_connected(request, front.dispatcher.submit(job))
+
+
+async def run_all(request: Request, front: Front, jobs: Sequence[Job]) -> list[Outcome]:
+    """As `run`, for jobs that are admitted together and run side by side."""
+    return await _while_connected(request, front.dispatcher.submit_all(jobs))
+
+
+async def _while_connected(request: Request, submitted: Coroutine[Any, Any, T]) -> T:
+    work = asyncio.ensure_future(submitted)
     left = asyncio.ensure_future(_disconnect(request.receive))
     try:
         await asyncio.wait([work, left], return_when=asyncio.FIRST_COMPLETED)
@@ -60,15 +79,21 @@ async def run(request: Request, front: Front, job: Job) -> Outcome:
 
 
 async def answer(request: Request, front: Front, job: Job) -> Response:
-    """The worker's bytes as they are; headers say where the time went, in seconds."""
+    """The worker's bytes as they are."""
     outcome = await run(request, front, job)
-    headers = {
-        "X-Koegumi-Queue-Time": f"{outcome.queue_seconds:.3f}",
-        "X-Koegumi-Synthesis-Time": f"{outcome.work_seconds:.3f}",
-        "X-Koegumi-Worker": outcome.worker,
-        "Server-Timing": f"queue;dur={outcome.queue_seconds * 1000:.1f}, work;dur={outcome.work_seconds * 1000:.1f}",
+    return Response(outcome.body, headers=timing([outcome]), media_type=outcome.media_type)
+
+
+def timing(outcomes: Sequence[Outcome]) -> dict[str, str]:
+    """Headers that say where the time went, in seconds: the longest wait, and all work together."""
+    queued = max((outcome.queue_seconds for outcome in outcomes), default=0.0)
+    worked = sum(outcome.work_seconds for outcome in outcomes)
+    return {
+        "X-Koegumi-Queue-Time": f"{queued:.3f}",
+        "X-Koegumi-Synthesis-Time": f"{worked:.3f}",
+        "X-Koegumi-Worker": ", ".join(sorted({outcome.worker for outcome in outcomes})),
+        "Server-Timing": f"queue;dur={queued * 1000:.1f}, work;dur={worked * 1000:.1f}",
     }
-    return Response(outcome.body, headers=headers, media_type=outcome.media_type)
 
 
 async def _disconnect(receive: Callable[[], Awaitable[Message]]) -> None:
