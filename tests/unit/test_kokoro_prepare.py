@@ -52,6 +52,7 @@ def builder(monkeypatch: pytest.MonkeyPatch, packages: Packages) -> Builder:
     builder = Builder()
     monkeypatch.setattr(prepare, "find_packages", lambda: packages)
     monkeypatch.setattr(prepare, "_build", builder)
+    monkeypatch.setattr(prepare, "pack", lambda source, target: target.touch())
     return builder
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from koegumi.voices.kokoro.frames import Ints
 from koegumi.voices.kokoro.pitch import Floats
 from koegumi.voices.kokoro.prepared import Prepared
 from koegumi.voices.kokoro.tokens import Tokens
-from koegumi.voices.sessions import open_session
+from koegumi.voices.sessions import open_session, packing_key
 
 SAMPLING_RATE = 24000
 SAMPLES_PER_FRAME = 300
@@ -34,6 +35,12 @@ class Prediction:
     style: NDArray[np.float32]
 
 
+def _packed(prepared: Prepared, model: Path) -> Path:
+    """Packed for this machine; as it is where the folder was prepared on another, and for CUDA."""
+    packed = prepared.packed(packing_key()) / model.name
+    return packed if packed.is_file() else model
+
+
 class Predictor:
     """Tokens to durations, pitch and energy. It always runs on the CPU, so that pitches are the same everywhere."""
 
@@ -42,8 +49,8 @@ class Predictor:
         self.vocabulary: dict[str, int] = json.loads(prepared.vocabulary.read_text(encoding="utf-8"))
         with np.load(prepared.voices) as voices:
             self._voices = {name: voices[name].astype(np.float32) for name in voices.files}
-        self._encoder = open_session(prepared.encoder, device)
-        self._prosody = open_session(prepared.prosody, device)
+        self._encoder = open_session(_packed(prepared, prepared.encoder), device)
+        self._prosody = open_session(_packed(prepared, prepared.prosody), device)
 
     def __call__(self, tokens: Tokens, voice: str, options: Any = None, prosody_options: Any = None) -> Prediction:
         """`options` are RunOptions for each of the two runs."""
@@ -68,7 +75,7 @@ class Decoder:
     """Durations, pitch and energy to sound."""
 
     def __init__(self, prepared: Prepared, device: Device) -> None:
-        self._session = open_session(prepared.require_decoder(device.kind), device)
+        self._session = open_session(_packed(prepared, prepared.require_decoder(device.kind)), device)
 
     def __call__(
         self, prediction: Prediction, units: Ints, hertz: Floats, energy: Floats, options: Any = None

@@ -23,6 +23,7 @@ from koegumi.voices.kokoro.packages import Packages, find_packages
 from koegumi.voices.kokoro.prepared import CURRENT, LAYOUT, Prepared, family_folder, find_prepared
 from koegumi.voices.kokoro.query import KokoroQuery
 from koegumi.voices.kokoro.synthesis import KokoroSynthesis
+from koegumi.voices.sessions import pack, packing_key
 
 SAMPLES = (
     "ハジメマ'シテ、ヨロシク'/オネガイシマ'_ス",
@@ -43,10 +44,11 @@ def prepare(places: Places, device: str, progress: Progress) -> None:
     with FileLock(folder / "lock"):
         if _is_done(places, name, device):  # another process was faster
             return
-        for left_over in folder.glob(f"{TEMPORARY}*"):
+        for left_over in folder.rglob(f"{TEMPORARY}*"):
             shutil.rmtree(left_over)
         if not (folder / name).is_dir():
             _build(packages, folder, name, progress)
+        _pack(Prepared(folder / name), progress)
         _make_float_decoder(Prepared(folder / name), device, progress)
         _write_current(folder, name)
 
@@ -56,7 +58,9 @@ def _is_done(places: Places, name: str, device: str) -> bool:
         prepared = find_prepared(places)
     except NotPrepared:
         return False
-    return prepared.root.name == name and prepared.decoder(device).is_file()
+    # A read-only folder from another machine speaks without packed models too.
+    is_packed = prepared.packed(packing_key()).is_dir() or not os.access(prepared.root, os.W_OK)
+    return prepared.root.name == name and prepared.decoder(device).is_file() and is_packed
 
 
 def _build(packages: Packages, folder: Path, name: str, progress: Progress) -> None:
@@ -119,6 +123,18 @@ class _FreeRun:
 
     def options(self) -> Any:
         return None
+
+
+def _pack(prepared: Prepared, progress: Progress) -> None:
+    target = prepared.packed(packing_key())
+    if target.is_dir():
+        return
+    progress("Kokoro: laying out the models for this CPU")
+    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=prepared.root))
+    temporary.chmod(0o755)
+    for model in (prepared.encoder, prepared.prosody, prepared.decoder("cpu")):
+        pack(model, temporary / model.name)
+    temporary.rename(target)
 
 
 def _make_float_decoder(prepared: Prepared, device: str, progress: Progress) -> None:

@@ -59,6 +59,10 @@ class Prepared:
             raise NotPrepared(f"Kokoro's decoder for {device} is missing: run `koegumi prepare --device {device}`")
         return decoder
 
+    def packed(self, key: str) -> Path:
+        """A folder of the models as the machines of this key lay them out in memory."""
+        return self.root / f"packed-{key}"
+
     def portrait(self, voice: str) -> Path:
         return self.root / "portraits" / f"{voice}.png"
 
