@@ -8,8 +8,29 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from koegumi import __version__
-from koegumi.api import errors, presets, queries, server, setting, speakers, stored, synthesis, user_dict
+from koegumi.api import (
+    cancellable,
+    connecting,
+    errors,
+    kana,
+    libraries,
+    manifest,
+    morphing,
+    multi,
+    portal,
+    presets,
+    queries,
+    server,
+    setting,
+    singers,
+    song,
+    speakers,
+    stored,
+    synthesis,
+    user_dict,
+)
 from koegumi.api.front import Front
+from koegumi.api.halves import Halves
 from koegumi.api.middleware import RequestMiddleware
 from koegumi.api.origins import OriginsMiddleware
 from koegumi.api.resources import Resources
@@ -28,6 +49,8 @@ def create_app(front: Front) -> FastAPI:
     )
     app.state.front = front
     app.state.resources = Resources(front.catalog)
+    app.state.halves = Halves(morphing.KEPT_BYTES)
+    app.state.manifest = manifest.Manifest(front.catalog)
     errors.install(app)
     stored.install(app)
     app.add_middleware(RequestMiddleware)
@@ -36,6 +59,10 @@ def create_app(front: Front) -> FastAPI:
         app.include_router(router)
     for router in (user_dict.router, presets.router, setting.router):
         app.include_router(router)
+    for router in (kana.router, manifest.router, portal.router, singers.router, libraries.router):
+        app.include_router(router)
+    for router in (multi.router, morphing.router, cancellable.router, connecting.router, song.router):
+        app.include_router(router)
     front.metrics.watch(front.crew_statistics, front.lane_statistics)
     return app
 
@@ -43,7 +70,9 @@ def create_app(front: Front) -> FastAPI:
 class _Application(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:
-            setting.document_form(super().openapi()["components"]["schemas"])
+            schemas = super().openapi()["components"]["schemas"]
+            for document in (setting.document_form, song.document, libraries.document):
+                document(schemas)
         return super().openapi()
 
 

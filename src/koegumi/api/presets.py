@@ -13,6 +13,7 @@ from koegumi.api.front import Front, TheFront
 from koegumi.api.queries import Text
 from koegumi.api.stored import INVALID, MUTABLE, no_content
 from koegumi.api.styles import CoreVersion, KatakanaEnglish, style_for
+from koegumi.api.text_body import TextRoute
 from koegumi.api.work import answer, query_job
 from koegumi.schema.models import AudioQuery
 from koegumi.schema.stored import Preset
@@ -21,7 +22,7 @@ from koegumi.state.presets import PresetNotFound
 from koegumi.voices.interface import Capability
 from koegumi.wire.messages import AudioQueryCall
 
-router = APIRouter()
+router = APIRouter(route_class=TextRoute)
 
 NOT_FOUND = "該当するプリセットIDが見つかりません"
 UPDATE_NOT_FOUND = "更新先のプリセットが存在しません"

@@ -11,13 +11,14 @@ from starlette.responses import Response
 from koegumi.api.body import decoded, documented
 from koegumi.api.front import Front, TheFront
 from koegumi.api.styles import CoreVersion, KatakanaEnglish, StyleId, style_for
+from koegumi.api.text_body import TextRoute
 from koegumi.api.work import answer, query_job
 from koegumi.schema.http import ACCENT_PHRASES, ACCENTED_PHRASES
 from koegumi.schema.models import AccentPhrase, AudioQuery, ParseKanaBadRequest
 from koegumi.voices.interface import Capability
 from koegumi.wire.messages import AccentPhrasesCall, AudioQueryCall, MoraCall
 
-router = APIRouter()
+router = APIRouter(route_class=TextRoute)
 
 Text = Annotated[str, Query(description="What is to be spoken.")]
 IsKana = Annotated[bool, Query(description="Whether the text is kana notation.")]

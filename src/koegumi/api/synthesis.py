@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from koegumi.api.body import decoded, documented
-from koegumi.api.front import TheFront
-from koegumi.api.styles import CoreVersion, StyleId, Upspeak, style_for
+from koegumi.api.front import Front, TheFront
+from koegumi.api.styles import CoreVersion, StyleId, Upspeak, check_core, style_for
 from koegumi.api.work import answer, synthesis_job
 from koegumi.schema.http import AUDIO_QUERY
+from koegumi.schema.reading import Decoded
 from koegumi.voices.interface import Capability
 from koegumi.wire.messages import SynthesisCall
 
 router = APIRouter()
 
-WAV = {"content": {"audio/wav": {"schema": {"type": "string", "format": "binary"}}}}
+QUERY_BODY = documented({"$ref": "#/components/schemas/AudioQuery"})
+WAV: dict[str, Any] = {"content": {"audio/wav": {"schema": {"type": "string", "format": "binary"}}}}
 
 
 @router.post(
     "/synthesis",
     response_class=Response,
     responses={200: WAV},
-    openapi_extra=documented({"$ref": "#/components/schemas/AudioQuery"}),
+    openapi_extra=QUERY_BODY,
     tags=["synthesis"],
 )
 async def synthesis(
@@ -35,6 +39,11 @@ async def synthesis(
 ) -> Response:
     """Speak an AudioQuery; answers a WAV file."""
     query = await decoded(request, front, AUDIO_QUERY)
-    entry = style_for(front, speaker, core_version, Capability.TALK_SYNTHESIS)
-    call = SynthesisCall(msgspec.Raw(query.value), speaker, enable_interrogative_upspeak)
+    check_core(core_version)
+    return await speak(request, front, query, speaker, enable_interrogative_upspeak)
+
+
+async def speak(request: Request, front: Front, query: Decoded, style_id: int, upspeak: bool) -> Response:
+    entry = style_for(front, style_id, None, Capability.TALK_SYNTHESIS)
+    call = SynthesisCall(msgspec.Raw(query.value), style_id, upspeak)
     return await answer(request, front, synthesis_job(entry, call, query.seconds))

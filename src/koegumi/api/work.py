@@ -15,7 +15,16 @@ from koegumi.api.errors import ClientLeft
 from koegumi.api.front import Front
 from koegumi.dispatch.job import Job, Outcome
 from koegumi.voices.catalog import Entry
-from koegumi.wire.messages import Call, CompileCall, DecodeCall
+from koegumi.wire.messages import (
+    Call,
+    CompileCall,
+    ConnectCall,
+    DecodeCall,
+    KanaCall,
+    MorphCall,
+    SongCurveCall,
+    SongQueryCall,
+)
 
 T = TypeVar("T")
 
@@ -25,6 +34,11 @@ SYNTHESIS_LANE = "synthesis"
 FIRST_QUERY_RATE = 0.002
 FIRST_DECODE_RATE = 1e-7
 FIRST_COMPILE_RATE = 1e-7
+FIRST_KANA_RATE = 1e-5
+# And for a second of sound.
+FIRST_SONG_RATE = 0.01
+FIRST_MORPH_RATE = 1.0
+FIRST_CONNECT_RATE = 1e-7
 
 
 def query_job(entry: Entry, call: Call, units: int) -> Job:
@@ -39,6 +53,24 @@ def decode_job(call: DecodeCall) -> Job:
 
 def compile_job(call: CompileCall, size: int) -> Job:
     return Job(QUERY_LANE, msgspec.msgpack.encode(call), "query/compile", size, FIRST_COMPILE_RATE)
+
+
+def kana_job(call: KanaCall) -> Job:
+    return Job(QUERY_LANE, msgspec.msgpack.encode(call), "query/kana", len(call.text) + 1, FIRST_KANA_RATE)
+
+
+def connect_job(front: Front, call: ConnectCall) -> Job:
+    name = "synthesis/connect"
+    return Job(sound_lane(front), msgspec.msgpack.encode(call), name, len(call.body), FIRST_CONNECT_RATE)
+
+
+def song_job(entry: Entry, call: SongQueryCall | SongCurveCall, seconds: float) -> Job:
+    name = f"query/{entry.family.name}/song"
+    return Job(QUERY_LANE, msgspec.msgpack.encode(call), name, seconds + 1, FIRST_SONG_RATE)
+
+
+def morph_job(entry: Entry, call: MorphCall, seconds: float) -> Job:
+    return Job(entry.speaker.lane, msgspec.msgpack.encode(call), "synthesis/morph", seconds, FIRST_MORPH_RATE)
 
 
 def synthesis_job(entry: Entry, call: Call, seconds: float) -> Job:
