@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from koegumi import __version__
+from koegumi import __version__, reference_options
 from koegumi.settings import Settings, unknown_variables
 
 
@@ -18,13 +19,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before anything imports onnxruntime
     options = vars(_parser().parse_args(arguments))
     command = options.pop("command")
+    if command == "serve":
+        reference_options.translate(options)
+    reference_options.check_environment()
     try:
         settings = Settings(**{name: value for name, value in options.items() if value is not None})
     except ValidationError as error:
         sys.exit("\n".join(f"koegumi: {_name(e['loc'])}: {e['msg']}" for e in error.errors()))
     for name in unknown_variables():
         print(f"koegumi: {name} is no setting of this version; it is ignored", file=sys.stderr)
+    if settings.output_log_utf8:
+        _log_in_utf8()
     sys.exit(_COMMANDS[command](settings))
+
+
+def _log_in_utf8() -> None:
+    """Here, and in the workers, which write to the same place."""
+    os.environ["PYTHONIOENCODING"] = "utf-8:backslashreplace"
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _name(location: tuple[int | str, ...]) -> str:
@@ -105,3 +119,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="the least time that a job may take before its worker is killed",
     )
+    parser.add_argument("--max-query-bytes", type=int, metavar="N", help="body with one query (default 2 MB)")
+    parser.add_argument("--max-list-bytes", type=int, metavar="N", help="body with several queries (default 8 MB)")
+    parser.add_argument("--max-upload-bytes", type=int, metavar="N", help="body with sounds or words (default 64 MB)")
+    reference_options.add_options(parser)

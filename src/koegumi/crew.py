@@ -36,7 +36,7 @@ def _plan(settings: Settings, lane: str, number: int, device: str, gpu: int | No
         cache_dir=str(settings.cache_dir),
         voice_paths=[str(path) for path in settings.voices],
         device=device,
-        threads=settings.threads if lane != QUERY else 1,
+        threads=settings.thread_count if lane != QUERY else 1,
     )
     return WorkerPlan(config, _environment(config.threads, gpu))
 

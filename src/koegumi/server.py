@@ -14,13 +14,14 @@ import structlog
 import uvicorn
 
 from koegumi.api.app import create_app
-from koegumi.api.front import Front
+from koegumi.api.front import Features, Front, Limits
 from koegumi.api.origins import Origins
 from koegumi.api.user_dict import compiler
 from koegumi.crew import QUERY, worker_plans
 from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.clock import LoopClock
 from koegumi.dispatch.dispatcher import Dispatcher, WatchdogPolicy
+from koegumi.http_protocol import JsonErrorProtocol
 from koegumi.listen import open_sockets, urls
 from koegumi.loading import LoadingBar
 from koegumi.pool.supervisor import Supervisor
@@ -105,10 +106,12 @@ def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor, at_end:
         device=settings.device_choice.kind,
         state=state,
         origins=_origins(settings, state),
+        limits=Limits(settings.max_query_bytes, settings.max_list_bytes, settings.max_upload_bytes),
+        features=Features(settings.enable_cancellable_synthesis, settings.manage_library),
     )
     config = uvicorn.Config(
         create_app(front),
-        http="httptools",
+        http=JsonErrorProtocol,
         loop="asyncio",
         ws="none",
         lifespan="off",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from pydantic import AliasChoices, Field, ValidationInfo, field_validator
+from pydantic import AliasChoices, Field, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from koegumi import machine
@@ -18,6 +18,8 @@ from koegumi.schema.stored import CorsPolicyMode
 PREFIX = "KOEGUMI_"
 # Kokoro's peak for one worker, rounded up: 961 MB were measured for 28 s of sound.
 BYTES_A_WORKER = 1_000_000_000
+# A body has to fit into one frame to a worker, with what is around it.
+MOST_BODY_BYTES = 64_000_000
 # Variables of ours that are no settings of the server.
 OTHER_VARIABLES = {"KOEGUMI_OPEN_JTALK_DICT", "KOEGUMI_REFERENCE_DATA", "KOEGUMI_GPU_MEMORY"}
 
@@ -41,22 +43,27 @@ class DeviceChoice:
         raise ValueError(f"{text!r} is no device; use cpu, cuda or cuda:0,1")
 
 
-def _also(name: str, variable: str, default: Any = None) -> Any:
+def _also(name: str, variable: str, default: Any = None, **bounds: Any) -> Any:
     """A setting that VOICEVOX ENGINE's environment variable sets too; ours wins."""
-    return Field(default=default, validation_alias=AliasChoices(PREFIX + name.upper(), variable))
+    return Field(default=default, **bounds, validation_alias=AliasChoices(PREFIX + name.upper(), variable))
 
 
 class Settings(BaseSettings):
     """Every setting of `koegumi serve`; a list in the environment is separated by the platform's path separator."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", enable_decoding=False, populate_by_name=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", enable_decoding=False, populate_by_name=True, loc_by_alias=False
+    )
 
-    host: str = "localhost"
-    port: int = Field(default=50021, ge=0, le=65535)
+    host: str = _also("host", "VV_HOST", "localhost")
+    port: int = _also("port", "VV_PORT", 50021, ge=0, le=65535)
     synthesis_workers: int | None = Field(default=None, ge=1, le=1024)
     query_workers: int | None = Field(default=None, ge=1, le=1024)
     threads: int = Field(default=1, ge=1, le=1024)
     device: str = "cpu"
+    # `--use_gpu` is `--device cuda`; this is the variable, which is asked only where nothing says the device.
+    use_gpu: bool = _also("use_gpu", "VV_USE_GPU", False)
+    cpu_num_threads: int | None = _also("cpu_num_threads", "VV_CPU_NUM_THREADS", ge=0)
     voices: list[Path] = []
     state_dir: Path = Path(platformdirs.user_data_dir("koegumi"))
     preset_file: Path | None = _also("preset_file", "VV_PRESET_FILE")
@@ -68,6 +75,12 @@ class Settings(BaseSettings):
     max_waiting: int = Field(default=256, ge=1)
     max_backlog: float = Field(default=600.0, gt=0)
     watchdog: float = Field(default=30.0, gt=0)
+    max_query_bytes: int = Field(default=2_000_000, ge=1, le=MOST_BODY_BYTES)
+    max_list_bytes: int = Field(default=8_000_000, ge=1, le=MOST_BODY_BYTES)
+    max_upload_bytes: int = Field(default=64_000_000, ge=1, le=MOST_BODY_BYTES)
+    enable_cancellable_synthesis: bool = False
+    manage_library: bool = False
+    output_log_utf8: bool = _also("output_log_utf8", "VV_OUTPUT_LOG_UTF8", False)
 
     @field_validator("voices", mode="before")
     @classmethod
@@ -79,7 +92,10 @@ class Settings(BaseSettings):
     def _split_origins(cls, value: object) -> object:
         return value.split() if isinstance(value, str) else value
 
-    @field_validator("disable_mutable_api", "preset_file", mode="before")
+    @field_validator(
+        *("disable_mutable_api", "preset_file", "host", "port", "use_gpu", "cpu_num_threads", "output_log_utf8"),
+        mode="before",
+    )
     @classmethod
     def _empty_is_unset(cls, value: object, info: ValidationInfo) -> object:
         """As VOICEVOX ENGINE reads its variables."""
@@ -91,20 +107,34 @@ class Settings(BaseSettings):
         DeviceChoice.parse(value)
         return value
 
+    @model_validator(mode="after")
+    def _use_gpu(self) -> Settings:
+        if self.use_gpu and "device" not in self.model_fields_set:
+            self.device = "cuda"
+        return self
+
     @property
     def device_choice(self) -> DeviceChoice:
         return DeviceChoice.parse(self.device)
 
     @property
     def synthesis_worker_count(self) -> int:
-        """One a GPU; on the CPU one a core (with `threads` threads each), but no more than memory has room for."""
-        if self.synthesis_workers is not None:
-            return self.synthesis_workers
+        """One a GPU; on the CPU one a core (with `threads` threads each), but no more than memory has room for, and no
+        more in any case than `cpu_num_threads` allows."""
         if self.device_choice.kind == "cuda":
-            return len(self.device_choice.indices)
+            return self.synthesis_workers or len(self.device_choice.indices)
+        most = self.cpu_num_threads // self.thread_count if self.cpu_num_threads else 1024
+        return max(1, min(self.synthesis_workers or self._workers_with_room(), most))
+
+    def _workers_with_room(self) -> int:
         memory = machine.usable_memory()
         room = memory // BYTES_A_WORKER if memory is not None else 1024
-        return int(max(1, min(machine.usable_cores() // self.threads, room)))
+        return min(machine.usable_cores() // self.thread_count, room)
+
+    @property
+    def thread_count(self) -> int:
+        """Of one synthesis worker."""
+        return min(self.threads, self.cpu_num_threads or self.threads)
 
     @property
     def query_worker_count(self) -> int:

@@ -1,0 +1,55 @@
+"""HTTP as uvicorn speaks it, with bounded heads of requests, and errors in JSON where it has plain text."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+# The parser's own limit: it counts in 16 bits.
+MAX_URL = 65_535
+MAX_HEADERS = 65_536
+
+URL_TOO_LONG = f"the URL is longer than {MAX_URL} bytes; a long text can come in the body: text=... as a form, or JSON"
+HEADERS_TOO_LARGE = f"the headers are larger than {MAX_HEADERS} bytes"
+
+
+class _Refused(Exception):  # noqa: N818 - reads as a sentence where it is raised
+    """The parser hears of it, stops, and tells `data_received`."""
+
+
+class JsonErrorProtocol(HttpToolsProtocol):
+    """For requests that never reach the application; after such an answer the connection is closed."""
+
+    _refusal: tuple[HTTPStatus, str] | None = None
+    _header_bytes = 0
+
+    def on_message_begin(self) -> None:
+        self._header_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        if len(self.url) > MAX_URL:
+            self._refuse(HTTPStatus.REQUEST_URI_TOO_LONG, URL_TOO_LONG)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._header_bytes += len(name) + len(value)
+        if self._header_bytes > MAX_HEADERS:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, HEADERS_TOO_LARGE)
+        super().on_header(name, value)
+
+    def _refuse(self, status: HTTPStatus, text: str) -> None:
+        self._refusal = (status, text)
+        raise _Refused(text)
+
+    def send_400_response(self, msg: str) -> None:
+        status, text = self._refusal or (HTTPStatus.BAD_REQUEST, msg)
+        body = json.dumps({"detail": text}, separators=(",", ":")).encode()
+        head = (
+            f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
