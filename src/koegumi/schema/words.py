@@ -20,6 +20,8 @@ NATIVE_BYTES = 1023
 _DEVOICED_BYTES = 3
 
 _FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+# Spaces, and voicing marks that stand alone, which Open JTalk drops.
+_SILENT = " 　ﾞﾟ"
 _SMALL = frozenset("ァィゥェォャュョヮッ")
 # Two kana that are one mora, by their second; every other kana is a mora by itself.
 _FIRST_KANA = {
@@ -79,7 +81,7 @@ def _short(text: str) -> str:
 
 def _surface(text: str) -> str:
     surface = _short(text.translate(_FULL_WIDTH))
-    if not surface.strip() or any(ord(letter) < 0x20 or ord(letter) == 0x7F for letter in surface):
+    if not surface.strip(_SILENT) or any(ord(letter) < 0x20 or ord(letter) == 0x7F for letter in surface):
         raise ValueError("表層形が空か、制御文字を含んでいます。")
     return surface
 

@@ -13,6 +13,7 @@ from pyopenjtalk.openjtalk import OpenJTalk, mecab_dict_index
 from koegumi.text.guard import full_width
 
 FIELDS = 15
+_ASCII = {code + 0xFEE0: code for code in range(0x21, 0x7F)}
 
 
 class NotCompiled(Exception):  # noqa: N818 - reads as a sentence where it is raised
@@ -24,7 +25,9 @@ def compile_rows(dictionary: Path, source: Path, target: Path) -> None:
 
     Surfaces become what the native code makes of the texts that they are looked for in.
     """
-    rows = [_native(row) for row in source.read_text(encoding="utf-8").split("\n") if row]
+    rows = [native for row in source.read_text(encoding="utf-8").split("\n") if row for native in _native(row)]
+    if not rows:
+        raise NotCompiled("there is no word that a text could have")  # MeCab's compiler would die of it
     native = target.with_suffix(".csv")
     native.write_text("".join(rows), encoding="utf-8")  # MeCab's compiler dies where this file is missing
     try:
@@ -40,11 +43,14 @@ def compile_rows(dictionary: Path, source: Path, target: Path) -> None:
         raise NotCompiled(f"MeCab cannot read the dictionary that it compiled: {error}") from error
 
 
-def _native(row: str) -> str:
+def _native(row: str) -> Iterator[str]:
+    """A row for each form of the surface: for texts in ASCII and for full-width ones; they differ in " ' - \\ ` ~."""
     surface, *rest = row.split(",")
     if len(rest) != FIELDS - 1 or '"' in row:
         raise NotCompiled(f"not {FIELDS} fields of a word: {row}")
-    return ",".join([full_width(surface).replace("\n", ""), *rest]) + "\n"
+    for form in {full_width(surface): 0, full_width(surface.translate(_ASCII)): 0}:
+        if form:
+            yield ",".join([form, *rest]) + "\n"
 
 
 @contextlib.contextmanager
