@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
@@ -94,3 +95,21 @@ class _HalfPlaced:
 def test_convolutions_left_to_the_cpu_are_a_sentence() -> None:
     with pytest.raises(DeviceNotUsed, match="convolutions run on CPUExecutionProvider"):
         sessions.require_device(_HalfPlaced(), Device("cuda"))
+
+
+def test_a_packed_model_is_the_same_model(convolution: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed.onnx"
+    sessions.pack(convolution, packed)
+    x = np.arange(10, dtype=np.float32).reshape(1, 1, 10)
+    one, other = (
+        sessions.open_session(path, Device()).run(None, {"x": x})[0].tobytes() for path in (convolution, packed)
+    )
+    assert one == other
+
+
+def test_a_packing_key_names_the_runtime_and_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = sessions.packing_key()
+    assert key == sessions.packing_key()
+    assert key.startswith(f"{ort.__version__}-")
+    monkeypatch.setattr("platform.machine", lambda: "abacus")
+    assert sessions.packing_key() != key

@@ -42,7 +42,10 @@ class KokoroFamily:
 
         prepared = find_prepared(places)
         predictor = Predictor(prepared, device.threads)
-        return KokoroSynthesis(predictor, Decoder(prepared, device), _voices(prepared), device.kind)
+        synthesis = KokoroSynthesis(predictor, Decoder(prepared, device), _voices(prepared), device.kind)
+        if device.kind != "cpu":
+            synthesis.warm_up()
+        return synthesis
 
 
 def _entries(prepared: Prepared) -> list[dict[str, Any]]:

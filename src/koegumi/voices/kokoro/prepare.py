@@ -22,7 +22,7 @@ from koegumi.voices.kokoro.model import SAMPLING_RATE, Decoder, Predictor
 from koegumi.voices.kokoro.packages import Packages, find_packages
 from koegumi.voices.kokoro.prepared import CURRENT, LAYOUT, Prepared, family_folder, find_prepared
 from koegumi.voices.kokoro.query import KokoroQuery
-from koegumi.voices.kokoro.synthesis import KokoroSynthesis
+from koegumi.voices.kokoro.synthesis import FreeRun, KokoroSynthesis
 from koegumi.voices.sessions import pack, packing_key
 
 SAMPLES = (
@@ -109,20 +109,10 @@ def _render_samples(prepared: Prepared, speakers: list[dict[str, Any]], progress
         progress(f"Kokoro: rendering the samples of {voice}")
         for number, kana in enumerate(SAMPLES, start=1):
             phrases = query.mora_data(parse_kana(kana), style_id)
-            wave = synthesis.synthesis(AudioQuery(accent_phrases=phrases), style_id, True, _FreeRun())
+            wave = synthesis.synthesis(AudioQuery(accent_phrases=phrases), style_id, True, FreeRun())
             target = prepared.sample(style_id, number)
             target.parent.mkdir(exist_ok=True)
             target.write_bytes(finish(wave, SAMPLING_RATE, 1.0, SAMPLING_RATE, False))
-
-
-class _FreeRun:
-    """A run that nobody cancels."""
-
-    def check(self) -> None:
-        pass
-
-    def options(self) -> Any:
-        return None
 
 
 def _pack(prepared: Prepared, progress: Progress) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from koegumi.schema.phonemes import SILENT
-from koegumi.schema.plain import AudioQuery
+from koegumi.schema.plain import AccentPhrase, AudioQuery, Mora
 from koegumi.voices.interface import Run, VoiceError
 from koegumi.voices.kokoro.frames import UNIT_SECONDS, Ints, find_groups, warp
 from koegumi.voices.kokoro.model import SAMPLES_PER_FRAME, SAMPLING_RATE, Decoder, Predictor
@@ -26,6 +27,16 @@ SILENCE_ENERGY = -8.0
 FADE_SAMPLES = 72
 
 Samples = NDArray[np.float32]
+
+
+class FreeRun:
+    """A run that nobody cancels."""
+
+    def check(self) -> None:
+        pass
+
+    def options(self) -> Any:
+        return None
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,11 @@ class KokoroSynthesis:
             run.check()
             self._render(spoken, piece, [places[group] for group in piece], self._voices[style_id], run, sound)
         return sound
+
+    def warm_up(self) -> None:
+        """Speak once, so that what a device lacks shows at the start and no client waits for its first kernels."""
+        moras = [Mora("ア", None, None, "a", 0.1, 5.0)] * 10
+        self.synthesis(AudioQuery([AccentPhrase(moras, 1)]), next(iter(self._voices)), False, FreeRun())
 
     def _render(
         self, spoken: Timeline, piece: Piece, places: Sequence[Placement], voice: str, run: Run, sound: Samples
