@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # the import itself would write it
+
 import onnxruntime as ort
 
 from koegumi.voices.interface import Device
