@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before any test imports onnxruntime
 
 from tests.harness import CAST, FAULTY, REFERENCE, Server, serving
 
