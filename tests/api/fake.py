@@ -15,7 +15,8 @@ import msgspec
 from fastapi import FastAPI
 
 from koegumi.api.app import create_app
-from koegumi.api.front import Front, Limits
+from koegumi.api.front import Features, Front, Limits
+from koegumi.api.keys import Keys
 from koegumi.api.origins import Origins
 from koegumi.api.user_dict import compiler
 from koegumi.dispatch.dispatcher import DispatchStatistics, LaneStatistics
@@ -117,11 +118,13 @@ class House:
     ready: bool = True
     device: str = "cpu"
     limits: Limits = field(default_factory=Limits)
+    features: Features = field(default_factory=Features)
     slots: list[SlotStatistics] = field(default_factory=list)
     metrics: Metrics = field(default_factory=Metrics)
     state_dir: Path = Path(STATE.name)
     mutable: bool = True
     origins: Origins = field(default_factory=Origins)
+    keys: Keys = field(default_factory=Keys)
 
     def __post_init__(self) -> None:
         self.slots.append(SlotStatistics("query-1", "query", SlotState.READY, 1, "cpu", 0, 0, 2))
@@ -135,8 +138,10 @@ class House:
                 metrics=self.metrics,
                 device=self.device,
                 limits=self.limits,
+                features=self.features,
                 state=open_state(StatePlaces(self.state_dir), compiler(self.dispatcher), self.mutable),
                 origins=self.origins,
+                keys=self.keys,
             )
         )
 
