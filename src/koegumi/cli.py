@@ -119,6 +119,16 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="the least time that a job may take before its worker is killed",
     )
+    parser.add_argument(
+        "--api-keys",
+        dest="api_keys_file",
+        type=Path,
+        metavar="FILE",
+        help="keys that clients need, one a line (KOEGUMI_API_KEYS holds the keys themselves)",
+    )
+    parser.add_argument(
+        "--drain", type=float, metavar="SECONDS", help="how long the server finishes its work once told to end"
+    )
     parser.add_argument("--max-query-bytes", type=int, metavar="N", help="body with one query (default 2 MB)")
     parser.add_argument("--max-list-bytes", type=int, metavar="N", help="body with several queries (default 8 MB)")
     parser.add_argument("--max-upload-bytes", type=int, metavar="N", help="body with sounds or words (default 64 MB)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
+import math
 import socket
 import sys
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ import uvicorn
 
 from koegumi.api.app import create_app
 from koegumi.api.front import Features, Front, Limits
+from koegumi.api.keys import Keys
 from koegumi.api.origins import Origins
 from koegumi.api.user_dict import compiler
 from koegumi.crew import QUERY, worker_plans
@@ -22,6 +23,7 @@ from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.clock import LoopClock
 from koegumi.dispatch.dispatcher import Dispatcher, WatchdogPolicy
 from koegumi.http_protocol import JsonErrorProtocol
+from koegumi.lifecycle import Lifecycle
 from koegumi.listen import open_sockets, urls
 from koegumi.loading import LoadingBar
 from koegumi.pool.supervisor import Supervisor
@@ -36,9 +38,6 @@ from koegumi.voices.catalog import Catalog, read_catalog
 from koegumi.voices.interface import NotPrepared, Places
 
 log = structlog.get_logger("koegumi")
-
-# How long open answers may take once the server was told to end.
-DRAIN_SECONDS = 25
 
 
 def run(settings: Settings) -> int:
@@ -61,15 +60,18 @@ async def _serve(settings: Settings, catalog: Catalog, sockets: list[socket.sock
     plans = worker_plans(settings, catalog)
     with LoadingBar(plans) as bar, contextlib.ExitStack() as at_end:
         crew = Supervisor(plans, bar)
-        server = _http_server(settings, catalog, crew, at_end)
+        dispatcher, metrics = _dispatcher(settings, catalog, crew)
+        server = _http_server(settings, catalog, crew, dispatcher, metrics, at_end)
+        life = Lifecycle(server, dispatcher, settings.drain)
         fatal = crew.start()
-        _end_on_signals(server)
+        life.obey_signals()
         log.info("listening", urls=urls(sockets), workers=len(plans), device=settings.device)
         serving = asyncio.create_task(server.serve(sockets))
         ends: list[asyncio.Future[Any]] = [serving, fatal]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            server.should_exit = True
+            if fatal.done():
+                life.give_up()
             await serving
         finally:
             await crew.stop()
@@ -87,13 +89,23 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor, at_end: contextlib.ExitStack) -> _Server:
+def _dispatcher(settings: Settings, catalog: Catalog, crew: Supervisor) -> tuple[Dispatcher, Metrics]:
     metrics = Metrics()
     lanes = {QUERY, *(speaker.lane for speaker in catalog.speakers)}
     limits = LaneLimits(settings.max_waiting, settings.max_backlog)
     clock = LoopClock(asyncio.get_running_loop())
     watchdog = WatchdogPolicy(floor=settings.watchdog)
-    dispatcher = Dispatcher(crew, dict.fromkeys(lanes, limits), clock, metrics, watchdog)
+    return Dispatcher(crew, dict.fromkeys(lanes, limits), clock, metrics, watchdog), metrics
+
+
+def _http_server(
+    settings: Settings,
+    catalog: Catalog,
+    crew: Supervisor,
+    dispatcher: Dispatcher,
+    metrics: Metrics,
+    at_end: contextlib.ExitStack,
+) -> _Server:
     state = _open_state(settings, compiler(dispatcher))
     at_end.callback(state.words.close)
     front = Front(
@@ -101,11 +113,12 @@ def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor, at_end:
         catalog=catalog,
         crew_statistics=crew.statistics,
         lane_statistics=dispatcher.statistics,
-        is_ready=lambda: crew.is_ready,
+        is_ready=lambda: crew.is_ready and not dispatcher.is_closed,
         metrics=metrics,
         device=settings.device_choice.kind,
         state=state,
         origins=_origins(settings, state),
+        keys=Keys(settings.all_api_keys),
         limits=Limits(settings.max_query_bytes, settings.max_list_bytes, settings.max_upload_bytes),
         features=Features(settings.enable_cancellable_synthesis, settings.manage_library),
     )
@@ -118,7 +131,7 @@ def _http_server(settings: Settings, catalog: Catalog, crew: Supervisor, at_end:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
+        timeout_graceful_shutdown=math.ceil(settings.drain),
     )
     return _Server(config)
 
@@ -140,12 +153,3 @@ def _origins(settings: Settings, state: State) -> Origins:
     mode = settings.cors_policy_mode or stored.cors_policy_mode
     allowed = (stored.allow_origin or "").split() if settings.allow_origin is None else settings.allow_origin
     return Origins(everyone=mode is CorsPolicyMode.all, allowed=tuple(allowed))
-
-
-def _end_on_signals(server: uvicorn.Server) -> None:
-    def end() -> None:
-        server.force_exit = server.should_exit  # the second signal ends now
-        server.should_exit = True
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end)

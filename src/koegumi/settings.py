@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from pydantic import AliasChoices, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from koegumi import machine
@@ -75,6 +75,10 @@ class Settings(BaseSettings):
     max_waiting: int = Field(default=256, ge=1)
     max_backlog: float = Field(default=600.0, gt=0)
     watchdog: float = Field(default=30.0, gt=0)
+    # The keys themselves, one a line. `--api-keys` is the file.
+    api_keys: SecretStr = SecretStr("")
+    api_keys_file: Path | None = None
+    drain: float = Field(default=25.0, ge=1)
     max_query_bytes: int = Field(default=2_000_000, ge=1, le=MOST_BODY_BYTES)
     max_list_bytes: int = Field(default=8_000_000, ge=1, le=MOST_BODY_BYTES)
     max_upload_bytes: int = Field(default=64_000_000, ge=1, le=MOST_BODY_BYTES)
@@ -113,6 +117,23 @@ class Settings(BaseSettings):
             self.device = "cuda"
         return self
 
+    @field_validator("api_keys_file")
+    @classmethod
+    def _holds_keys(cls, value: Path | None) -> Path | None:
+        """A server that was meant to be locked must not stand open."""
+        try:
+            if value is not None and not _lines(value.read_text(encoding="utf-8")):
+                raise ValueError(f"{value} holds no key")
+        except OSError as error:
+            raise ValueError(f"{value}: {error.strerror}") from None
+        return value
+
+    @property
+    def all_api_keys(self) -> list[str]:
+        """Of the environment and of the file."""
+        in_file = self.api_keys_file.read_text(encoding="utf-8") if self.api_keys_file is not None else ""
+        return [*_lines(self.api_keys.get_secret_value()), *_lines(in_file)]
+
     @property
     def device_choice(self) -> DeviceChoice:
         return DeviceChoice.parse(self.device)
@@ -140,6 +161,12 @@ class Settings(BaseSettings):
     def query_worker_count(self) -> int:
         """One for every eight synthesis workers, at least one."""
         return self.query_workers or max(1, -(-self.synthesis_worker_count // 8))
+
+
+def _lines(text: str) -> list[str]:
+    """Without empty lines and those that begin with #."""
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def unknown_variables() -> list[str]:

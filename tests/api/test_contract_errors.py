@@ -153,7 +153,8 @@ def test_what_can_become_of_a_job(error: Exception, status: int, body: object) -
     assert (answer.status_code, answer.json()) == (status, body)
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-request-id"] == "abc-1"
-    assert answer.headers.get("retry-after") == ("7" if isinstance(error, QueueFull) else None)
+    come_back = {QueueFull: "7", Stopping: "5"}.get(type(error))
+    assert answer.headers.get("retry-after") == come_back
 
 
 def test_a_handler_that_fails_is_logged_and_answered() -> None:

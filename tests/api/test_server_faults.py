@@ -158,7 +158,7 @@ def alive(pid: int) -> bool:
 
 def test_a_voice_that_cannot_load_fails_the_start_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "family.py").write_text(BROKEN_FAMILY)
-    with ended("--voices", tmp_path) as (code, log):
+    with ended("--voices", tmp_path, "--synthesis-workers", "1") as (code, log):
         assert code == 1
         assert log.lines[-1]["reason"] == "worker synthesis-1: the model is missing"
 

@@ -273,6 +273,23 @@ async def test_stop_fails_what_waits_and_lets_what_runs_end() -> None:
 
 
 @on_a_loop
+async def test_closed_it_takes_no_more_and_finishes_what_it_has_even_in_a_second_try() -> None:
+    house = House(talk=(1,))
+    first, waiting = await house.submit(b"a"), await house.submit(b"b")
+    drained = asyncio.ensure_future(house.dispatcher.drained())
+    house.dispatcher.close()
+    with pytest.raises(Stopping):
+        await (await house.submit(b"c"))
+    house.slots[0].die()
+    house.slots[0].come_back()
+    house.slots[0].done(b"a")
+    house.slots[0].done(b"b")
+    await asyncio.gather(first, waiting)
+    await drained
+    assert house.observer.outcomes == ["refused", "done", "done"]
+
+
+@on_a_loop
 async def test_statistics_count_each_lane() -> None:
     house = House()
     for call in (b"a", b"b", b"c"):

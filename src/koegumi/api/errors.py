@@ -19,6 +19,8 @@ UNKNOWN_STYLE = "指定されたスタイルが見つかりませんでした。
 UNSUPPORTED_STYLE = "指定されたスタイルはこの機能をサポートしていません。"
 # Nobody reads it; it is for the log. nginx has the number for a client that left.
 CLIENT_LEFT = 499
+# When a server that ends is thought to have a successor.
+RETURN_SECONDS = 5
 
 
 class UnsupportedStyle(Exception):  # noqa: N818 - reads as a sentence where it is raised
@@ -63,7 +65,7 @@ async def _dispatch_error(request: Request, error: Any) -> Response:
         case QueueFull(retry_after=seconds):
             return detail(503, str(error), {"Retry-After": str(seconds)})
         case Stopping():
-            return detail(503, "the server is shutting down")
+            return detail(503, "the server is shutting down", {"Retry-After": str(RETURN_SECONDS)})
         case WorkLost(reason=reason):
             log.error("request refused", reason=reason)
             return message(f"this request was at work when a worker died, twice, and is not tried again: {reason}")

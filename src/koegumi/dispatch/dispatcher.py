@@ -86,6 +86,7 @@ class Dispatcher:
         self._lanes = {name: _Lane(name, limits) for name, limits in lanes.items()}
         self._run_numbers = itertools.count(1)
         self._stopping = False
+        self.is_closed = False
         self._idle = asyncio.Event()
         self._idle.set()
         crew.on_room(lambda name: self._pump(self._lanes[name]))
@@ -113,8 +114,13 @@ class Dispatcher:
             raise result
         return result
 
+    def close(self) -> None:
+        """Take no more jobs; those that wait and run are seen to their end as ever."""
+        self.is_closed = True
+
     def stop(self) -> None:
         """Take no more jobs and fail those that wait with Stopping; those that run may end, but do not run again."""
+        self.close()
         self._stopping = True
         for lane in self._lanes.values():
             while (entry := lane.queue.first()) is not None:
@@ -150,7 +156,7 @@ class Dispatcher:
         return batch
 
     def _refusal(self, jobs: Sequence[Job], costs: Sequence[float]) -> DispatchError | None:
-        if self._stopping:
+        if self.is_closed:
             return Stopping()
         for name in {job.lane for job in jobs}:
             lane = self._lanes[name]
