@@ -9,6 +9,7 @@ from fastapi.routing import APIRoute
 
 from koegumi import __version__
 from koegumi.api import (
+    admin,
     cancellable,
     connecting,
     errors,
@@ -31,6 +32,7 @@ from koegumi.api import (
 )
 from koegumi.api.front import Front
 from koegumi.api.halves import Halves
+from koegumi.api.keys import KeysMiddleware
 from koegumi.api.middleware import RequestMiddleware
 from koegumi.api.origins import OriginsMiddleware
 from koegumi.api.resources import Resources
@@ -53,9 +55,10 @@ def create_app(front: Front) -> FastAPI:
     app.state.manifest = manifest.Manifest(front.catalog)
     errors.install(app)
     stored.install(app)
+    app.add_middleware(KeysMiddleware, keys=front.keys)
     app.add_middleware(RequestMiddleware)
     app.add_middleware(OriginsMiddleware, origins=front.origins)
-    for router in (queries.router, synthesis.router, speakers.router, server.router):
+    for router in (queries.router, synthesis.router, speakers.router, server.router, admin.router):
         app.include_router(router)
     for router in (user_dict.router, presets.router, setting.router):
         app.include_router(router)

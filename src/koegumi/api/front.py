@@ -8,6 +8,7 @@ from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
+from koegumi.api.keys import Keys
 from koegumi.api.origins import Origins
 from koegumi.dispatch.dispatcher import DispatchStatistics
 from koegumi.dispatch.job import Job, Outcome
@@ -58,6 +59,7 @@ class Front:
     device: str
     state: State
     origins: Origins = field(default_factory=Origins)
+    keys: Keys = field(default_factory=Keys)
     limits: Limits = field(default_factory=Limits)
     features: Features = field(default_factory=Features)
 
