@@ -17,7 +17,7 @@ from koegumi.voices.timeline import Timeline, flatten
 
 # The model hardly stops at some commas; a reader does.
 MIN_PAUSE_SECONDS = 0.2
-FRAME_SECONDS = UNIT_SECONDS / FRAMES_PER_UNIT
+FRAMES_PER_SECOND = round(FRAMES_PER_UNIT / UNIT_SECONDS)
 
 
 class Spoken(msgspec.Struct):
@@ -68,7 +68,7 @@ class KokoroQuery:
         begins = [group.start for group in groups[1:]] + [len(prediction.energy)]
         for indices, group, following in zip(piece, groups, begins, strict=True):
             bounds = group.bounds
-            lengths = np.diff(bounds) * FRAME_SECONDS
+            lengths = np.diff(bounds) / FRAMES_PER_SECOND
             for index, consonant, vowel, start, stop in zip(
                 indices, lengths[::2], lengths[1::2], bounds[1::2], bounds[2::2], strict=True
             ):
