@@ -46,6 +46,11 @@ class KokoroQuery:
             _with_pitches(_with_lengths(phrase, spoken), spoken) for phrase, spoken in self._predict(phrases, style_id)
         ]
 
+    def warm_up(self) -> None:
+        """Predict once, so that no client waits for what is made at the first run."""
+        phrase = AccentPhrase([Mora("ア", None, None, "a", 0.0, 0.0)] * 2, 1)
+        self.mora_data([phrase], next(iter(self._voices)))
+
     def _predict(self, phrases: Sequence[AccentPhrase], style_id: int) -> list[tuple[AccentPhrase, list[Spoken]]]:
         """Each phrase with what the model says of its morae, its pause mora last."""
         timeline = _without_lengths(flatten(phrases))
@@ -74,7 +79,7 @@ class KokoroQuery:
             ):
                 spoken[index] = Spoken(float(consonant), float(vowel), contour.height(start, stop))
             if indices.stop < len(spoken):
-                spoken[indices.stop].vowel = max((following - group.stop) * FRAME_SECONDS, MIN_PAUSE_SECONDS)
+                spoken[indices.stop].vowel = max((following - group.stop) / FRAMES_PER_SECOND, MIN_PAUSE_SECONDS)
 
 
 def _without_lengths(timeline: Timeline) -> Timeline:
