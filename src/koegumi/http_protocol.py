@@ -10,6 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 # The parser's own limit: it counts in 16 bits.
 MAX_URL = 65_535
 MAX_HEADERS = 65_536
+LINGER_SECONDS = 2.0
 
 URL_TOO_LONG = f"the URL is longer than {MAX_URL} bytes; a long text can come in the body: text=... as a form, or JSON"
 HEADERS_TOO_LARGE = f"the headers are larger than {MAX_HEADERS} bytes"
@@ -24,6 +25,7 @@ class JsonErrorProtocol(HttpToolsProtocol):
 
     _refusal: tuple[HTTPStatus, str] | None = None
     _header_bytes = 0
+    _is_over = False
 
     def on_message_begin(self) -> None:
         self._header_bytes = 0
@@ -52,4 +54,14 @@ class JsonErrorProtocol(HttpToolsProtocol):
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         )
         self.transport.write(head.encode() + body)
-        self.transport.close()
+        self._linger()
+
+    def _linger(self) -> None:
+        """Hear the client out: closed at once, a socket with unread bytes is reset, and the answer is lost."""
+        self._is_over = True
+        self.transport.write_eof()
+        self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_over:
+            super().data_received(data)
