@@ -21,6 +21,35 @@ def test_the_environment_is_beaten_by_arguments(monkeypatch: pytest.MonkeyPatch)
     assert (settings.port, settings.query_worker_count) == (8000, 3)
 
 
+@pytest.mark.parametrize(
+    ("variables", "preset_file", "is_fixed"),
+    [
+        ({"VV_PRESET_FILE": "/vv", "VV_DISABLE_MUTABLE_API": "1"}, Path("/vv"), True),
+        ({"VV_PRESET_FILE": "", "VV_DISABLE_MUTABLE_API": ""}, None, False),
+        (
+            {"VV_PRESET_FILE": "/vv", "KOEGUMI_PRESET_FILE": "/ours", "VV_DISABLE_MUTABLE_API": "0"},
+            Path("/ours"),
+            False,
+        ),
+        ({"PRESET_FILE": "/nobody's", "DISABLE_MUTABLE_API": "1"}, None, False),
+    ],
+)
+def test_the_reference_s_variables(
+    variables: dict[str, str], preset_file: Path | None, is_fixed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert (Settings().preset_file, Settings().disable_mutable_api) == (preset_file, is_fixed)
+    assert Settings(preset_file=Path("/argument")).preset_file == Path("/argument")
+
+
+def test_several_origins(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings().allow_origin is None
+    monkeypatch.setenv("KOEGUMI_ALLOW_ORIGIN", "https://a.example https://b.example")
+    assert Settings().allow_origin == ["https://a.example", "https://b.example"]
+    assert Settings(allow_origin=[]).allow_origin == []
+
+
 def test_voices_come_as_a_path_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KOEGUMI_VOICES", "/one:/two")
     assert Settings().voices == [Path("/one"), Path("/two")]
