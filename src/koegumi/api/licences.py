@@ -49,7 +49,7 @@ def _licence(package: metadata.Distribution) -> LicenseInfo:
     fields = ("License-Expression", "License")
     names = [*(name for field in fields for name in package.metadata.get_all(field) or []), *_classified(package)]
     short = next((name for name in names if name and "\n" not in name), None)
-    text = "\n\n".join(_texts(package)) or short or "See the package."
+    text = "\n\n".join(filter(str.strip, _texts(package))) or short or "See the package."
     return LicenseInfo(name=package.metadata["Name"], version=package.version, license=short, text=text)
 
 
