@@ -42,10 +42,7 @@ class KokoroFamily:
 
         prepared = find_prepared(places)
         predictor = Predictor(prepared, device.threads)
-        synthesis = KokoroSynthesis(predictor, Decoder(prepared, device), _voices(prepared), device.kind)
-        if device.kind != "cpu":
-            synthesis.warm_up()
-        return synthesis
+        return KokoroSynthesis(predictor, Decoder(prepared, device), _voices(prepared), device.kind)
 
 
 def _entries(prepared: Prepared) -> list[dict[str, Any]]:

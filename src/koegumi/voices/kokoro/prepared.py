@@ -8,7 +8,7 @@ from pathlib import Path
 from koegumi.voices.interface import NotPrepared, Places
 
 # Grows when the folder's content changes its meaning; older folders are then made anew.
-LAYOUT = 2
+LAYOUT = 3
 CURRENT = "current"
 SAMPLES_PER_STYLE = 3
 

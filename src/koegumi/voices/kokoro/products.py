@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 TO_TIME_FIRST = TO_CHANNELS_FIRST = [0, 2, 1]
-LAST = np.iinfo(np.int64).max
 
 
 def replace_convolutions(graph: onnx.GraphProto) -> None:
@@ -57,7 +56,7 @@ class _Convolution:
         return cls(node, weight, int(zero), stride, dilation, tuple(attributes["pads"]))
 
     def products(self, graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-        """x [1, channels, time] -> time first -> every output's taps side by side -> one product -> channels first."""
+        """x [1, channels, time] -> time first -> each output's taps side by side -> one product -> channels first."""
         make = _Maker(graph, self.node.name or self.node.output[0])
         outputs, _, taps = self.weight.shape
         x, _, x_zero = self.node.input[:3]
@@ -75,19 +74,21 @@ class _Convolution:
         yield helper.make_node("Transpose", [make.last], [self.node.output[0]], perm=TO_CHANNELS_FIRST)
 
     def _taps(self, make: _Maker, taps: int) -> Iterator[onnx.NodeProto]:
+        """Rows of the padded input, by the index of each output's taps: [1, outputs in time, taps x channels]."""
         padded = make.last
-        slices = []
-        for tap in range(taps):
-            start = tap * self.dilation
-            stop = start - (taps - 1) * self.dilation or LAST
-            bounds = [
-                make.constant(f"{name}_{tap}", np.array([value], np.int64))
-                for name, value in (("start", start), ("stop", stop), ("axis", 1), ("step", self.stride))
-            ]
-            yield make.node("Slice", [padded, *bounds], f"tap_{tap}")
-            slices.append(make.last)
-        if taps > 1:
-            yield make.node("Concat", slices, "taps", axis=2)
+        reach = self.dilation * (taps - 1)
+        one = make.constant("one", np.array(1, np.int64))
+        yield make.node("Shape", [padded], "shape")
+        yield make.node("Gather", [make.last, one], "padded_time")
+        yield make.node("Sub", [make.last, make.constant("reach", np.array(reach, np.int64))], "limit")
+        bounds = [make.constant("zero_index", np.array(0, np.int64)), make.last]
+        yield make.node("Range", [*bounds, make.constant("stride", np.array(self.stride, np.int64))], "starts")
+        yield make.node("Unsqueeze", [make.last, one], "column")
+        offsets = np.arange(taps, dtype=np.int64) * self.dilation
+        yield make.node("Add", [make.last, make.constant("offsets", offsets[None])], "indices")
+        yield make.node("Gather", [padded, make.last], "gathered", axis=1)
+        shape = np.array([1, -1, taps * self.weight.shape[1]], np.int64)
+        yield make.node("Reshape", [make.last, make.constant("row", shape)], "taps")
 
 
 class _Maker:
