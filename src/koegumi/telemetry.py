@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
@@ -15,24 +15,29 @@ from prometheus_client.registry import Collector
 from koegumi import __version__
 
 if TYPE_CHECKING:  # workers log too, and have no dispatcher
-    from koegumi.dispatch.dispatcher import DispatchStatistics
+    from koegumi.dispatch.statistics import DispatchStatistics
     from koegumi.pool.slot import SlotStatistics
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
 
 class _StandardError(logging.Handler):
-    """Asks for sys.stderr at each line: a progress bar puts its own stream there for a while."""
+    """Without a stream it asks for sys.stderr at each line: a progress bar puts its own stream there for a while."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__()
+        self._stream = stream
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            print(self.format(record), file=sys.stderr, flush=True)
+            print(self.format(record), file=self._stream or sys.stderr, flush=True)
         except Exception:
             self.handleError(record)
 
 
-def configure_logging() -> None:
-    """Send structlog and the standard library's loggers to standard error: coloured lines on a terminal, else JSON."""
+def configure_logging(stream: TextIO | None = None) -> None:
+    """Send structlog and the standard library's loggers to standard error, or to a stream: coloured lines on a
+    terminal, else JSON."""
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -40,12 +45,12 @@ def configure_logging() -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     finish: list[structlog.typing.Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
-    if sys.stderr.isatty():
+    if (stream or sys.stderr).isatty():
         # Never with the frames' variables: texts of clients are among them.
         finish += [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     else:
         finish += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
-    handler = _StandardError()
+    handler = _StandardError(stream)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=finish))
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
     structlog.configure(
@@ -68,6 +73,15 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, of when it began
         self._registry = CollectorRegistry()
         self._jobs = Counter("koegumi_jobs", "Jobs by what came of them.", ["lane", "outcome"], registry=self._registry)
+        self._refusals = Counter(
+            "koegumi_refusals", "Jobs that were not taken, by reason.", ["lane", "reason"], registry=self._registry
+        )
+        self._quarantines = Counter(
+            "koegumi_quarantines",
+            "Jobs that ended workers and are refused for a while.",
+            ["lane"],
+            registry=self._registry,
+        )
         self._queue_seconds = Histogram(
             "koegumi_job_queue_seconds", "Time in the queue.", ["lane"], buckets=SECONDS, registry=self._registry
         )
@@ -81,6 +95,12 @@ class Metrics:
             self._queue_seconds.labels(lane).observe(queue_seconds)
         if outcome == "done":
             self._work_seconds.labels(lane).observe(work_seconds)
+
+    def job_refused(self, lane: str, why: str) -> None:
+        self._refusals.labels(lane, why).inc()
+
+    def job_quarantined(self, lane: str) -> None:
+        self._quarantines.labels(lane).inc()
 
     def watch(self, slots: Callable[[], Sequence[SlotStatistics]], dispatch: Callable[[], DispatchStatistics]) -> None:
         """Show what these say from now on. Once."""

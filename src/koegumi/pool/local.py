@@ -9,15 +9,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import random
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import msgspec
+import structlog
 
+from koegumi.pool.output import OutputLog
 from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
 from koegumi.pool.transport import FrameProtocol, connect
 from koegumi.wire.frames import Frame, FrameType
@@ -25,6 +29,11 @@ from koegumi.wire.messages import Broken, End, Failure, Loading, Ready, WorkerCo
 
 # Loading reads models from slow disks and warms up; it has a limit of its own, far above any job's.
 LOADING_LIMIT = 300.0
+# How long a dead worker's last words are waited for.
+LAST_WORDS = 0.5
+STANDARD_ERROR = 2
+
+log = structlog.get_logger("koegumi.worker.output")
 
 
 @dataclass(frozen=True)
@@ -57,8 +66,10 @@ class SlotEvents(Protocol):
 
 
 class LocalSlot:
+    """A place for one worker at a time, life after life. To change `plan` a new slot takes the old one's name."""
+
     def __init__(self, plan: WorkerPlan, events: SlotEvents) -> None:
-        self._plan = plan
+        self.plan = plan
         self._events = events
         self._running: dict[int, Receiver] = {}
         self._capacity = 0
@@ -67,18 +78,25 @@ class LocalSlot:
         self._ended: asyncio.Future[str] | None = None
         self._loading_timer: asyncio.TimerHandle | None = None
         self._broken: str | None = None
+        self._output: OutputLog | None = None
         self._device = ""
         self._jobs_done = 0
         self._lives = 0
+        self.restarts_before = 0  # of the slots that had its name before
+        self._born = time.monotonic()
         self.state = SlotState.STARTING
+        self.is_draining = False
+        self.came_up = asyncio.Event()
+        # Drawn once, so that workers of one age are not replaced at one time.
+        self.jitter = random.uniform(0.9, 1.0)  # noqa: S311 - no secret
 
     @property
     def name(self) -> str:
-        return self._plan.config.name
+        return self.plan.config.name
 
     @property
     def lane(self) -> str:
-        return self._plan.config.lane
+        return self.plan.config.lane
 
     @property
     def room(self) -> int:
@@ -90,10 +108,16 @@ class LocalSlot:
 
     def statistics(self) -> SlotStatistics:
         state = SlotState.BUSY if self.state is SlotState.READY and self._running else self.state
-        pid = self._process.pid if self._process is not None else None
-        restarts = max(0, self._lives - 1)
         return SlotStatistics(
-            self.name, self.lane, state, pid, self._device, len(self._running), self._jobs_done, restarts
+            name=self.name,
+            lane=self.lane,
+            state=state,
+            pid=self._process.pid if self._process is not None else None,
+            device=self._device,
+            running=len(self._running),
+            jobs_done=self._jobs_done,
+            restarts=self.restarts_before + max(0, self._lives - 1),
+            age=time.monotonic() - self._born if self._process is not None else 0.0,
         )
 
     # What dispatch asks.
@@ -111,12 +135,21 @@ class LocalSlot:
         self._capacity = 0
         self._end(reason)
 
-    # One life.
+    # What its supervisor asks.
+
+    def drain(self) -> None:
+        """Take no new job; its life ends with the last that it has."""
+        self.is_draining, self._capacity = True, 0
+        if self._running:
+            self.state = SlotState.DRAINING
+        else:
+            self._end("another took its place")
 
     async def live(self) -> Death:
         """Start a worker, serve until it ends, bury it. Cancelling this ends the worker too."""
         self.state, self._broken = SlotState.STARTING, None
         self._lives += 1
+        self._jobs_done, self._born = 0, time.monotonic()
         self._ended = asyncio.get_running_loop().create_future()
         try:
             await self._begin()
@@ -132,12 +165,12 @@ class LocalSlot:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                self._process = await _spawn(theirs, self._plan.environment)
+                self._process, self._output = await _spawn(theirs, self.plan.environment, self._printed)
             except BaseException:
                 ours.close()
                 raise
         self._link = await connect(ours, self._frame, self._end)
-        self._link.send(FrameType.CONFIG, payload=msgspec.msgpack.encode(self._plan.config))
+        self._link.send(FrameType.CONFIG, payload=msgspec.msgpack.encode(self.plan.config))
         self.state = SlotState.LOADING
         self._loading_timer = asyncio.get_running_loop().call_later(LOADING_LIMIT, self._end, "it did not load in time")
 
@@ -152,12 +185,14 @@ class LocalSlot:
             self._loading_timer.cancel()
         if self._link is not None:
             self._link.close()
-        process, self._process, self._link = self._process, None, None
-        if process is None:
+        process, output, self._process, self._link = self._process, self._output, None, None
+        if process is None or output is None:
             return None
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-        return await process.wait()
+        exit_code = await process.wait()
+        await output.close(LAST_WORDS)
+        return exit_code
 
     def _tell_lost(self, reason: str) -> None:
         lost, self._running = self._running, {}
@@ -165,6 +200,9 @@ class LocalSlot:
             receiver.lost(reason)
 
     # What the worker says.
+
+    def _printed(self, line: str, dropped: int) -> None:
+        log.info("worker printed", worker=self.name, line=line, **({"lines_dropped": dropped} if dropped else {}))
 
     def _frame(self, frame: Frame) -> None:
         match frame.type:
@@ -177,6 +215,8 @@ class LocalSlot:
                 self._finish(frame, msgspec.msgpack.decode(frame.payload, type=Failure))
             case FrameType.LOADING:
                 self._events.loading(self, msgspec.msgpack.decode(frame.payload, type=Loading))
+            case FrameType.WARMING:
+                self.state = SlotState.WARMING
             case FrameType.READY:
                 self._become_ready(msgspec.msgpack.decode(frame.payload, type=Ready))
             case FrameType.BROKEN:
@@ -188,8 +228,11 @@ class LocalSlot:
     def _become_ready(self, ready: Ready) -> None:
         if self._loading_timer is not None:
             self._loading_timer.cancel()
+        if self.is_draining:
+            return
         self.state = SlotState.READY
         self._device, self._capacity = ready.device, ready.capacity
+        self.came_up.set()
         self._events.ready(self)
         self._events.room(self)
 
@@ -203,21 +246,33 @@ class LocalSlot:
             receiver.done(answer)
         else:
             receiver.failed(answer)
+        if self.is_draining and not self._running:
+            self._end("another took its place")
         self._events.room(self)
 
 
-async def _spawn(sock: socket.socket, environment: Mapping[str, str]) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "koegumi.worker",
-        str(sock.fileno()),
-        str(os.getpid()),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=sys.stderr.fileno(),  # native libraries print; a worker has no other use for stdout
-        pass_fds=[sock.fileno()],
-        env={**os.environ, **environment},
-    )
+async def _spawn(
+    sock: socket.socket, environment: Mapping[str, str], printed: Callable[[str, int], None]
+) -> tuple[asyncio.subprocess.Process, OutputLog]:
+    """The worker has our standard error for its own log; what native libraries print comes through a pipe."""
+    read_end, write_end = os.pipe()
+    log_end = os.dup(STANDARD_ERROR)
+    try:
+        _, output = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: OutputLog(printed), os.fdopen(read_end, "rb", buffering=0)
+        )
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "koegumi.worker", str(sock.fileno()), str(os.getpid()), str(log_end)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=write_end,
+            stderr=write_end,
+            pass_fds=[sock.fileno(), log_end],
+            env={**os.environ, **environment},
+        )
+    finally:
+        os.close(write_end)
+        os.close(log_end)
+    return process, output
 
 
 def describe(death: Death) -> str:

@@ -11,10 +11,15 @@ from koegumi.wire.messages import End, Failure
 
 
 class SlotState(enum.StrEnum):
+    """STARTING, LOADING, WARMING, then READY and BUSY in turn. DRAINING: it takes no new job and ends with its last.
+    BACKOFF: its worker died and comes back; FAILED: it will not."""
+
     STARTING = "starting"
     LOADING = "loading"
+    WARMING = "warming"
     READY = "ready"
     BUSY = "busy"
+    DRAINING = "draining"
     BACKOFF = "backoff"
     FAILED = "failed"
     STOPPED = "stopped"
@@ -22,6 +27,8 @@ class SlotState(enum.StrEnum):
 
 @dataclass(frozen=True)
 class SlotStatistics:
+    """`jobs_done` and `age` (seconds) are the present worker's, `restarts` counts those that died before it."""
+
     name: str
     lane: str
     state: SlotState
@@ -30,6 +37,7 @@ class SlotStatistics:
     running: int
     jobs_done: int
     restarts: int
+    age: float = 0.0
 
 
 class Receiver(Protocol):

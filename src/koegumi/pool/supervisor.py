@@ -1,4 +1,4 @@
-"""Keeps every slot filled: starts workers, brings them back when they die, gives up when that is hopeless."""
+"""Keeps every slot filled: starts workers, brings them back when they die, replaces them, gives up when all is lost."""
 
 from __future__ import annotations
 
@@ -9,26 +9,45 @@ import structlog
 
 from koegumi.pool.backoff import Backoff
 from koegumi.pool.local import Death, LocalSlot, WorkerPlan, describe
+from koegumi.pool.recycling import Recycling
 from koegumi.pool.slot import SlotState, SlotStatistics
 from koegumi.wire.messages import Loading
 
 log = structlog.get_logger("koegumi.pool")
 
+# After a replacement that did not come up, until the next is tried for the same worker.
+RECYCLE_AGAIN_AFTER = 60.0
+
 Watcher = Callable[[LocalSlot, Loading | None], None]
 
 
-class Supervisor:
-    """The crew on this machine (`pool.slot.Crew`)."""
+class NotReplaced(Exception):  # noqa: N818 - reads as a sentence where it is raised
+    """A new worker did not come up; the message says why."""
 
-    def __init__(self, plans: Iterable[WorkerPlan], watcher: Watcher | None = None) -> None:
+
+class Supervisor:
+    """The crew on this machine (`pool.slot.Crew`).
+
+    Each slot has a keeper, a task that lives as long as the slot. While a worker is replaced two slots have one name:
+    the new one, and the old one until it has drained.
+    """
+
+    def __init__(
+        self, plans: Iterable[WorkerPlan], watcher: Watcher | None = None, recycling: Recycling | None = None
+    ) -> None:
         """`watcher` hears each step of a worker's loading, and None when it is ready."""
         self._slots = [LocalSlot(plan, self) for plan in plans]
-        self._backoffs = {slot.name: Backoff() for slot in self._slots}
         self._lanes = {slot.lane for slot in self._slots}
+        self._backoffs = {slot.name: Backoff() for slot in self._slots}
         self._watcher = watcher or (lambda slot, step: None)
+        self._recycling = recycling or Recycling()
         self._on_room: Callable[[str], None] = lambda lane: None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._keepers: dict[LocalSlot, asyncio.Task[None]] = {}
+        self._recyclers: dict[LocalSlot, asyncio.Task[None]] = {}
+        self._trials: dict[LocalSlot, Death | None] = {}
+        self._replacing = asyncio.Lock()
         self._was_ready = False
+        self._stopped = False
         self.fatal: asyncio.Future[str] | None = None
 
     def slots(self, lane: str) -> Sequence[LocalSlot]:
@@ -48,24 +67,59 @@ class Supervisor:
     def start(self) -> asyncio.Future[str]:
         """Start all workers. The future gets a reason when the crew cannot go on; the server then ends."""
         self.fatal = asyncio.get_running_loop().create_future()
-        self._tasks = [asyncio.create_task(self._keep(slot)) for slot in self._slots]
+        self._keepers = {slot: asyncio.create_task(self._keep(slot)) for slot in self._slots}
         return self.fatal
 
     async def stop(self) -> None:
         """End all workers."""
-        for task in self._tasks:
+        self._stopped = True
+        tasks = [*self._recyclers.values(), *self._keepers.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         for slot in self._slots:
             slot.state = SlotState.STOPPED
+
+    async def replace(self, plans: Sequence[WorkerPlan]) -> None:
+        """A new worker for each plan, in place of the one of the same name, one by one: the new one comes up, then
+        the old one drains. Raises NotReplaced when one does not come up, after bringing back the old plans."""
+        if not self._was_ready:
+            raise NotReplaced("the crew is not up yet")
+        async with self._replacing:
+            old_plans: list[WorkerPlan] = []
+            try:
+                for plan in plans:
+                    old = self._named(plan.config.name)
+                    await self._succeed(old, plan)
+                    old_plans.append(old.plan)
+            except NotReplaced:
+                await self._bring_back(old_plans)
+                raise
+
+    async def _bring_back(self, plans: Sequence[WorkerPlan]) -> None:
+        for plan in plans:
+            try:
+                await self._succeed(self._named(plan.config.name), plan)
+            except NotReplaced as error:  # the new one stays, then
+                log.error("worker not brought back", worker=plan.config.name, reason=str(error))
+
+    # One slot's life.
 
     async def _keep(self, slot: LocalSlot) -> None:
         while True:
             death = await slot.live()
+            if slot.is_draining:
+                log.info("worker replaced", worker=slot.name)
+                return
+            if slot in self._trials:
+                self._trials[slot] = death
+                return
             delay = self._judge(slot, death)
             if delay is None:
                 slot.state = SlotState.FAILED
-                self._give_up(slot, death)
+                log.error("worker failed for good", worker=slot.name, reason=describe(death))
+                if not self._was_ready or self._is_hopeless(slot.lane):
+                    self._give_up(f"worker {slot.name}: {describe(death)}")
                 return
             slot.state = SlotState.BACKOFF
             await asyncio.sleep(delay)
@@ -78,11 +132,81 @@ class Supervisor:
         log.warning("worker ended", worker=slot.name, reason=describe(death), restart_in=delay)
         return delay
 
-    def _give_up(self, slot: LocalSlot, death: Death) -> None:
-        log.error("worker failed for good", worker=slot.name, reason=describe(death))
-        hopeless = all(other.state is SlotState.FAILED for other in self.slots(slot.lane))
-        if self.fatal is not None and not self.fatal.done() and (hopeless or not self._was_ready):
-            self.fatal.set_result(f"worker {slot.name}: {describe(death)}")
+    def _is_hopeless(self, lane: str) -> bool:
+        return all(slot.state is SlotState.FAILED for slot in self.slots(lane))
+
+    def _give_up(self, reason: str) -> None:
+        if self.fatal is not None and not self.fatal.done():
+            self.fatal.set_result(reason)
+
+    # One slot in place of another.
+
+    def _named(self, name: str) -> LocalSlot:
+        return next(slot for slot in self._slots if slot.name == name)
+
+    async def _succeed(self, old: LocalSlot, plan: WorkerPlan) -> None:
+        """Fill `old`'s place by a new slot. Raises NotReplaced; `old` is then as it was."""
+        if self._stopped:
+            raise NotReplaced("the server ends")
+        new = LocalSlot(plan, self)
+        self._slots.insert(self._slots.index(old), new)
+        self._trials[new] = None
+        self._keepers[new] = asyncio.create_task(self._keep(new))
+        try:
+            await self._come_up(new)
+        except BaseException:
+            await self._dismiss(new)
+            raise
+        del self._trials[new]
+        self._backoffs[new.name] = Backoff()
+        await self._retire(old)
+        new.restarts_before = old.statistics().restarts
+
+    async def _come_up(self, new: LocalSlot) -> None:
+        up = asyncio.create_task(new.came_up.wait())
+        try:
+            await asyncio.wait([up, self._keepers[new]], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            up.cancel()
+        if self._keepers[new].done():
+            death = self._trials[new]
+            raise NotReplaced(f"worker {new.name}: {describe(death) if death else 'the server ends'}")
+
+    async def _retire(self, old: LocalSlot) -> None:
+        """Let it finish its jobs. One that has no worker just now has nothing to finish."""
+        old.drain()
+        if old.state is SlotState.BACKOFF:
+            self._keepers[old].cancel()
+        await asyncio.wait([self._keepers[old]])
+        await self._dismiss(old)
+
+    async def _dismiss(self, slot: LocalSlot) -> None:
+        """No trace of it is left."""
+        self._trials.pop(slot, None)
+        keeper = self._keepers.pop(slot)
+        keeper.cancel()
+        await asyncio.wait([keeper])
+        self._slots.remove(slot)
+        if self._is_hopeless(slot.lane):  # the others failed meanwhile
+            self._give_up(f"no worker of {slot.lane} is left")
+
+    def _recycle_in_time(self, slot: LocalSlot) -> None:
+        if slot in self._recyclers or slot.is_draining or self._stopped:
+            return
+        if (reason := self._recycling.reason(slot)) is not None:
+            self._recyclers[slot] = asyncio.create_task(self._recycle(slot, reason))
+
+    async def _recycle(self, slot: LocalSlot, reason: str) -> None:
+        async with self._replacing:
+            if slot in self._slots and self._recycling.reason(slot) is not None:
+                log.info("worker is recycled", worker=slot.name, reason=reason)
+                try:
+                    await self._succeed(slot, slot.plan)
+                except NotReplaced as error:
+                    log.warning("worker is kept", worker=slot.name, reason=str(error))
+        if slot in self._slots:
+            await asyncio.sleep(RECYCLE_AGAIN_AFTER)
+        del self._recyclers[slot]
 
     # SlotEvents
 
@@ -98,6 +222,7 @@ class Supervisor:
 
     def room(self, slot: LocalSlot) -> None:
         self._on_room(slot.lane)
+        self._recycle_in_time(slot)
 
     def succeeded(self, slot: LocalSlot) -> None:
         self._backoffs[slot.name].succeeded()

@@ -165,6 +165,14 @@ class SongSynthesisVoice(Protocol):
         """Mono samples at 24 kHz, 256 for each frame of the three arrays, before volumeScale."""
 
 
+@runtime_checkable
+class WarmsUp(Protocol):
+    """What a `QueryVoice` or `SynthesisVoice` has as well where its first job would be slower than others."""
+
+    def warm_up(self) -> None:
+        """Do a short job, before any client waits. What it raises fails the worker's start."""
+
+
 class Family(Protocol):
     name: str
 

@@ -27,6 +27,7 @@ class FrameType(enum.IntEnum):
     CHUNK = 7
     END = 8
     FAILURE = 9
+    WARMING = 10
 
 
 class FrameError(ValueError):

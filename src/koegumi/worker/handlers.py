@@ -31,6 +31,9 @@ class Handlers(Protocol):
     def device(self) -> str:
         """What the sessions really run on: cpu or cuda."""
 
+    def warm_up(self) -> None:
+        """Whatever is slow the first time, so that no client waits for it. Raises what work raises."""
+
     def answer(self, call: Call, run: Run) -> Answer:
         """Raises Refused, VoiceError, Cancelled; anything else is a bug."""
 

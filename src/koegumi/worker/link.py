@@ -27,7 +27,9 @@ class Link:
                 return frame
 
     def send_struct(self, type_: FrameType, struct: msgspec.Struct, job_id: int = 0) -> None:
-        payload = msgspec.msgpack.encode(struct)
+        self.send(type_, job_id, msgspec.msgpack.encode(struct))
+
+    def send(self, type_: FrameType, job_id: int = 0, payload: bytes = b"") -> None:
         self._sock.sendall(header(type_, job_id, len(payload)) + payload)
 
     def send_body(self, job_id: int, body: bytes) -> None:

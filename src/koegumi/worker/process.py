@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 import time
+from pathlib import Path
 
 import msgspec
 import structlog
@@ -28,6 +29,8 @@ log = structlog.get_logger("koegumi.worker")
 # Background work yields to the front and to queries: measured, it halves a query's p99 under load.
 NICE = 10
 PR_SET_PDEATHSIG = 1
+# Where memory runs out the kernel ends a worker, which is replaced, and not the front (0) or others on the machine.
+OOM_SCORE = "500"
 
 
 def be_expendable(parent: int) -> None:
@@ -36,16 +39,18 @@ def be_expendable(parent: int) -> None:
     with contextlib.suppress(PermissionError):
         os.setpgid(0, 0)
     if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(OOM_SCORE)
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the signal was asked for
         os._exit(1)
 
 
-def serve(fd: int) -> None:
-    """Run until the front closes the socket."""
+def serve(fd: int, log_fd: int) -> None:
+    """Run until the front closes the socket. The log has a file of its own: whatever runs here may print."""
     link = Link(socket.socket(fileno=fd))
     config = msgspec.msgpack.decode(link.read().payload, type=WorkerConfig)
-    configure_logging()
+    configure_logging(open(log_fd, "w", encoding="utf-8", errors="backslashreplace"))  # noqa: SIM115 - until the end
     structlog.contextvars.bind_contextvars(worker=config.name)
     if config.lane != "query":
         os.nice(NICE)
@@ -53,6 +58,8 @@ def serve(fd: int) -> None:
     threading.Thread(target=worker.listen, daemon=True, name="listen").start()
     try:
         handlers = open_handlers(config, lambda step: link.send_struct(FrameType.LOADING, step))
+        link.send(FrameType.WARMING)
+        handlers.warm_up()
     except Exception as error:
         log.exception("loading failed")
         link.send_struct(FrameType.BROKEN, Broken(str(error) or type(error).__name__))

@@ -13,7 +13,7 @@ from koegumi.text.front_end import DictionaryMissing, FrontEnd, TextError
 from koegumi.text.kana import KanaError, create_kana, parse_kana
 from koegumi.text.user_dictionary import NotCompiled, compile_rows
 from koegumi.voices.catalog import Catalog
-from koegumi.voices.interface import Device, Places, QueryVoice, Run, SongQueryVoice
+from koegumi.voices.interface import Device, Places, QueryVoice, Run, SongQueryVoice, WarmsUp
 from koegumi.wire.messages import (
     AccentPhrasesCall,
     AudioQueryCall,
@@ -31,6 +31,9 @@ from koegumi.wire.messages import (
 from koegumi.worker.handlers import Answer, Refused
 from koegumi.worker.song import SongError, f0_of, frame_audio_query, volume_of
 
+# Japanese and English, which are read by different libraries.
+FIRST_TEXT = "声 voice"
+
 
 class QueryHandlers:
     device = "cpu"
@@ -39,6 +42,12 @@ class QueryHandlers:
         self._catalog = catalog
         self._front_end = front_end
         self._voices = voices
+
+    def warm_up(self) -> None:
+        self._front_end.accent_phrases(FIRST_TEXT)
+        for voice in self._voices.values():
+            if isinstance(voice, WarmsUp):
+                voice.warm_up()
 
     def answer(self, call: Call, run: Run) -> Answer:
         match call:

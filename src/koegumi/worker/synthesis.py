@@ -12,7 +12,7 @@ from koegumi.audio.joining import WaveError, join
 from koegumi.schema.plain import AudioQuery
 from koegumi.schema.score import FrameAudioQuery
 from koegumi.voices.catalog import Catalog
-from koegumi.voices.interface import Device, Places, Run, SongSynthesisVoice, SynthesisVoice
+from koegumi.voices.interface import Device, Places, Run, SongSynthesisVoice, SynthesisVoice, WarmsUp
 from koegumi.wire.messages import (
     Call,
     ConnectCall,
@@ -39,6 +39,11 @@ class SynthesisHandlers:
     @property
     def device(self) -> str:
         return next((voice.device for voice in self._voices.values() if voice.device != "cpu"), "cpu")
+
+    def warm_up(self) -> None:
+        for voice in self._voices.values():
+            if isinstance(voice, WarmsUp):
+                voice.warm_up()
 
     def answer(self, call: Call, run: Run) -> Answer:
         match call:
