@@ -95,6 +95,11 @@ def test_everyone_may_come(origin: str) -> None:
     assert (answer.status_code, answer.headers[ALLOW]) == (200, origin)
 
 
+def test_a_star_among_the_allowed_is_everyone() -> None:
+    answer = ask("https://example.com", House(origins=Origins(allowed=("*",))))
+    assert (answer.status_code, answer.headers[ALLOW]) == (200, "https://example.com")
+
+
 def test_preflight() -> None:
     answer = House().ask("OPTIONS", "/synthesis", headers={"Origin": LOCAL, **PREFLIGHT})
     assert (answer.status_code, answer.text) == (200, "OK")

@@ -25,6 +25,8 @@ R = TypeVar("R")
 # Seconds to wait for another server, which holds the lock for milliseconds.
 LOCK_LIMIT = 30.0
 LOCK_POLL = 0.01
+# Seconds until a file that looks broken is read once more: an editor may not be done with it.
+SETTLE = 0.2
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -117,6 +119,10 @@ class Store(Generic[T]):
 
     def read_locked(self) -> Snapshot[T]:
         """As `read`, by who holds the lock."""
+        snapshot, complaint = self._read()
+        if complaint is None:
+            return snapshot
+        time.sleep(SETTLE)
         snapshot, complaint = self._read()
         if complaint is None:
             return snapshot
