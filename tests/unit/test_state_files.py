@@ -123,7 +123,7 @@ def test_a_broken_file_is_set_aside(store: Store[Numbers]) -> None:
 def test_an_editor_may_finish(store: Store[Numbers], monkeypatch: pytest.MonkeyPatch) -> None:
     store.path.parent.mkdir()
     store.path.write_bytes(b"[1, 2")
-    monkeypatch.setattr(files.time, "sleep", lambda seconds: store.path.write_bytes(b"[1, 2]"))
+    monkeypatch.setattr("time.sleep", lambda seconds: store.path.write_bytes(b"[1, 2]"))
     assert store.read() == ([1, 2], store.stamp())
     assert asides(store) == []
 
