@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Coroutine
 from pathlib import Path
@@ -34,14 +35,15 @@ class Compiler:
         self.error: Exception | None = None
         self.runs = 0
         self.started = asyncio.Event()
-        self.before_done: asyncio.Event | None = None
+        self.held: asyncio.Event | None = None
 
     async def __call__(self, source: Path, target: Path, size: int) -> None:
         self.runs += 1
+        held = self.held
         self.started.set()
         await asyncio.to_thread(copy, source, target, size)
-        if self.before_done is not None:
-            await self.before_done.wait()
+        if held is not None:
+            await held.wait()
         if self.error is not None:
             raise self.error
 
@@ -181,16 +183,33 @@ def test_a_dictionary_stays_for_those_who_have_it(tmp_path: Path) -> None:
     run(work())
 
 
+def test_a_call_does_not_wait_for_writers_that_wait(tmp_path: Path) -> None:
+    async def work() -> None:
+        server = Server(tmp_path)
+        await Server(tmp_path).add("犬")
+        held = server.compiler.held = asyncio.Event()
+        writes = [asyncio.create_task(server.add(f"猫{number}")) for number in range(3)]
+        await server.compiler.started.wait()
+        await Server(tmp_path / "other").add("鳥")
+        os.replace(tmp_path / "other" / "user_dict.json", tmp_path / "user_dict.json")
+        server.compiler.held = None
+        assert await server.in_force() == ["鳥"]
+        held.set()
+        await asyncio.gather(*writes)
+
+    run(work())
+
+
 def test_a_write_is_finished_even_if_its_client_has_gone(tmp_path: Path) -> None:
     async def work() -> None:
         server = Server(tmp_path)
-        server.compiler.before_done = asyncio.Event()
+        server.compiler.held = asyncio.Event()
         write = asyncio.create_task(server.add("犬"))
         await server.compiler.started.wait()
         write.cancel()
         with pytest.raises(asyncio.CancelledError):
             await write
-        server.compiler.before_done.set()
+        server.compiler.held.set()
         await server.add("猫")
         assert await server.in_force() == ["犬", "猫"]
 

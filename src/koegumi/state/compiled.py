@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,12 +28,14 @@ class CompiledFolder:
         self._numbers = itertools.count(1)
         self._folder: Path | None = None
         self._lock: FileLock | None = None
+        self._making = threading.Lock()
 
     def new_path(self) -> Path:
-        """For a dictionary, not there yet. Only one thread at a time, and one server. Raises OSError."""
-        if self._folder is None:
-            self._folder = self._make()
-        return self._folder / f"{next(self._numbers)}.dic"
+        """For a dictionary, not there yet. Raises OSError."""
+        with self._making:
+            if self._folder is None:
+                self._folder = self._make()
+            return self._folder / f"{next(self._numbers)}.dic"
 
     def close(self) -> None:
         """Remove all of it."""

@@ -51,7 +51,8 @@ class UserDictionary:
         self._folder = CompiledFolder(self.store.path.parent)
         self._version = Version(None)
         self._seen: Stamp | None = None  # of the file that was taken over last, or could not be
-        self._turn = asyncio.Lock()
+        self._turn = asyncio.Lock()  # of writers
+        self._publishing = asyncio.Lock()  # while the file and the version in force may differ
         self._writes: set[asyncio.Task[object]] = set()
 
     async def words(self) -> Words:
@@ -91,19 +92,23 @@ class UserDictionary:
             try:
                 words, result = await asyncio.to_thread(lambda: change(self.store.read_locked().value))
                 path = await self._compiled(words)
-                try:
-                    stamp = await asyncio.to_thread(self.store.write, words)
-                except BaseException:
-                    _forget(path)
-                    raise
-                self._publish(Version(path), stamp)
+                async with self._publishing:
+                    try:
+                        stamp = await asyncio.to_thread(self.store.write, words)
+                    except BaseException:
+                        _forget(path)
+                        raise
+                    self._publish(Version(path), stamp)
             finally:
                 lock.release()
             return result
 
     async def _refresh(self) -> None:
-        """Take over what another server wrote, or what was there at the start. What cannot be used is left alone."""
-        async with self._turn:
+        """Take over what another server wrote, or what was there at the start. What cannot be used is left alone.
+
+        It does not wait for the writers that wait for their turn.
+        """
+        async with self._publishing:
             stamp = self.store.stamp()
             if stamp == self._seen:
                 return
