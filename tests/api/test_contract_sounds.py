@@ -215,6 +215,14 @@ def test_each_kind_of_body_has_its_limit() -> None:
         assert house.ask("POST", path, content=b" " * limit).status_code != 413
 
 
+def test_lists_have_no_more_elements_than_make_sense() -> None:
+    house = House()
+    for path, body in (("/morphable_targets", [0] * 1001), ("/multi_synthesis?speaker=0", [{}] * 101)):
+        answer = house.ask("POST", path, json=body)
+        assert (answer.status_code, answer.json()["detail"][0]["type"]) == (422, "too_long")
+    assert house.ask("POST", "/morphable_targets", json=[0] * 1000).status_code == 200
+
+
 def test_kana_is_asked_of_a_worker() -> None:
     house = House(FakeDispatcher(lambda job: outcome(b"true")))
     assert house.ask("POST", "/validate_kana", params={"text": "ア'"}).json() is True

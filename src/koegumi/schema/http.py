@@ -37,6 +37,8 @@ MIN_BYTES_EACH = 20
 # As much of an AudioQuery.
 MIN_QUERY_BYTES = 120
 MAX_QUERIES = 10_000
+# Each is answered at length.
+MAX_STYLE_IDS = 1_000
 # The input of errors is repeated from bodies up to this size.
 MAX_ECHO_BYTES = 16_384
 
@@ -133,10 +135,12 @@ def _accent_phrases(raw: Any, size: int, accented: bool) -> Decoded:
 
 
 def _plain_list(raw: Any, size: int, adapter: TypeAdapter[Any]) -> Decoded:
-    """Of integers or strings, each with its comma at least two bytes long; the wrong ones are few."""
+    """Of integers or strings."""
     if isinstance(raw, list):
-        kind = int if adapter is _STYLE_IDS else str
-        _check_length([item for item in raw if not isinstance(item, kind)], FEW, "wrong elements")
+        if adapter is _STYLE_IDS:
+            _check_length(raw, MAX_STYLE_IDS, "style ids")
+        else:
+            _check_length([item for item in raw if not isinstance(item, str)], FEW, "wrong elements")
     return Decoded(msgspec.msgpack.encode(adapter.validate_python(raw)))
 
 
