@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 
 TESTS = Path(__file__).parent
-CAST, FAULTY = TESTS / "cast", TESTS / "faulty"
+CAST, FAULTY, SINE = TESTS / "cast", TESTS / "faulty", TESTS / "sine"
 REFERENCE = Path(os.environ.get("KOEGUMI_REFERENCE_DATA", TESTS.parent.parent / "shared" / "data"))
 START_LIMIT = 120.0
 # Every server keeps what it keeps in a folder of its own, unless a test gives it one; never in the user's.

@@ -129,6 +129,12 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drain", type=float, metavar="SECONDS", help="how long the server finishes its work once told to end"
     )
+    parser.add_argument(
+        "--recycle-jobs", type=int, metavar="N", help="replace a worker after so many jobs (default: never)"
+    )
+    parser.add_argument(
+        "--recycle-memory", metavar="SIZE", help="replace a worker that holds so much memory, as 2GB (default: never)"
+    )
     parser.add_argument("--max-query-bytes", type=int, metavar="N", help="body with one query (default 2 MB)")
     parser.add_argument("--max-list-bytes", type=int, metavar="N", help="body with several queries (default 8 MB)")
     parser.add_argument("--max-upload-bytes", type=int, metavar="N", help="body with sounds or words (default 64 MB)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import signal
+from collections.abc import Awaitable, Callable
 
 import structlog
 import uvicorn
@@ -16,20 +17,30 @@ log = structlog.get_logger("koegumi")
 # Of the time to drain, what is kept for answers on their way once no job runs any more.
 LAST_ANSWERS = 1.0
 
+Reload = Callable[[], Awaitable[str | None]]
+
 
 class Lifecycle:
-    """The first signal drains: no new jobs, all others to their end, and the listener answers meanwhile. The second
-    ends the server at once."""
+    """SIGHUP reads the voices again. Of SIGTERM and SIGINT the first drains: no new jobs, all others to their end, and
+    the listener answers meanwhile. The second ends the server at once."""
 
-    def __init__(self, server: uvicorn.Server, dispatcher: Dispatcher, drain_seconds: float) -> None:
+    def __init__(self, server: uvicorn.Server, dispatcher: Dispatcher, drain_seconds: float, reload: Reload) -> None:
         self._server = server
         self._dispatcher = dispatcher
         self._drain_seconds = drain_seconds
+        self._reload = reload
+        self._reloading: set[asyncio.Future[str | None]] = set()
         self._draining: asyncio.Task[None] | None = None
 
     def obey_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, self.end)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
+
+    def reload(self) -> None:
+        reloading = asyncio.ensure_future(self._reload())
+        self._reloading.add(reloading)  # the loop itself holds tasks only weakly
+        reloading.add_done_callback(self._reloading.discard)
 
     def end(self) -> None:
         if self._draining is not None:

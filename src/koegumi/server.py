@@ -26,7 +26,9 @@ from koegumi.http_protocol import JsonErrorProtocol
 from koegumi.lifecycle import Lifecycle
 from koegumi.listen import open_sockets, urls
 from koegumi.loading import LoadingBar
+from koegumi.pool.recycling import Recycling
 from koegumi.pool.supervisor import Supervisor
+from koegumi.reload import Reloader
 from koegumi.schema.stored import CorsPolicyMode, Setting
 from koegumi.settings import Settings
 from koegumi.state import state as kept
@@ -59,10 +61,11 @@ def run(settings: Settings) -> int:
 async def _serve(settings: Settings, catalog: Catalog, sockets: list[socket.socket]) -> int:
     plans = worker_plans(settings, catalog)
     with LoadingBar(plans) as bar, contextlib.ExitStack() as at_end:
-        crew = Supervisor(plans, bar)
+        crew = Supervisor(plans, bar, Recycling(settings.recycle_jobs, settings.recycle_memory))
         dispatcher, metrics = _dispatcher(settings, catalog, crew)
-        server = _http_server(settings, catalog, crew, dispatcher, metrics, at_end)
-        life = Lifecycle(server, dispatcher, settings.drain)
+        front = _front(settings, catalog, crew, dispatcher, metrics, at_end)
+        server = _http_server(settings, front)
+        life = Lifecycle(server, dispatcher, settings.drain, front.reload)
         fatal = crew.start()
         life.obey_signals()
         log.info("listening", urls=urls(sockets), workers=len(plans), device=settings.device)
@@ -98,22 +101,23 @@ def _dispatcher(settings: Settings, catalog: Catalog, crew: Supervisor) -> tuple
     return Dispatcher(crew, dict.fromkeys(lanes, limits), clock, metrics, watchdog), metrics
 
 
-def _http_server(
+def _front(
     settings: Settings,
     catalog: Catalog,
     crew: Supervisor,
     dispatcher: Dispatcher,
     metrics: Metrics,
     at_end: contextlib.ExitStack,
-) -> _Server:
+) -> Front:
     state = _open_state(settings, compiler(dispatcher))
     at_end.callback(state.words.close)
-    front = Front(
+    return Front(
         dispatcher=dispatcher,
         catalog=catalog,
         crew_statistics=crew.statistics,
         lane_statistics=dispatcher.statistics,
         is_ready=lambda: crew.is_ready and not dispatcher.is_closed,
+        reload=Reloader(settings, catalog, crew),
         metrics=metrics,
         device=settings.device_choice.kind,
         state=state,
@@ -122,6 +126,9 @@ def _http_server(
         limits=Limits(settings.max_query_bytes, settings.max_list_bytes, settings.max_upload_bytes),
         features=Features(settings.enable_cancellable_synthesis, settings.manage_library),
     )
+
+
+def _http_server(settings: Settings, front: Front) -> _Server:
     config = uvicorn.Config(
         create_app(front),
         http=JsonErrorProtocol,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from pydantic import AliasChoices, Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import AliasChoices, ByteSize, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from koegumi import machine
@@ -79,6 +79,8 @@ class Settings(BaseSettings):
     api_keys: SecretStr = SecretStr("")
     api_keys_file: Path | None = None
     drain: float = Field(default=25.0, ge=1)
+    recycle_jobs: int | None = Field(default=None, ge=1)
+    recycle_memory: ByteSize | None = Field(default=None, ge=1)
     max_query_bytes: int = Field(default=2_000_000, ge=1, le=MOST_BODY_BYTES)
     max_list_bytes: int = Field(default=8_000_000, ge=1, le=MOST_BODY_BYTES)
     max_upload_bytes: int = Field(default=64_000_000, ge=1, le=MOST_BODY_BYTES)

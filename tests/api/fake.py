@@ -112,6 +112,10 @@ def _like(speaker: Speaker, name: str, style_id: int, kind: str) -> Speaker:
     return replace(speaker, name=name, uuid=f"uuid-of-{name}", styles=(style,))
 
 
+async def reloaded() -> str | None:
+    return None
+
+
 @dataclass
 class House:
     dispatcher: FakeDispatcher = field(default_factory=FakeDispatcher)
@@ -135,6 +139,7 @@ class House:
                 crew_statistics=lambda: self.slots,
                 lane_statistics=lambda: DispatchStatistics({"query": LaneStatistics(3, 1, 4.5)}),
                 is_ready=lambda: self.ready,
+                reload=reloaded,
                 metrics=self.metrics,
                 device=self.device,
                 limits=self.limits,

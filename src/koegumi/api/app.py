@@ -29,6 +29,7 @@ from koegumi.api import (
     stored,
     synthesis,
     user_dict,
+    workers,
 )
 from koegumi.api.front import Front
 from koegumi.api.halves import Halves
@@ -58,7 +59,7 @@ def create_app(front: Front) -> FastAPI:
     app.add_middleware(KeysMiddleware, keys=front.keys)
     app.add_middleware(RequestMiddleware)
     app.add_middleware(OriginsMiddleware, origins=front.origins)
-    for router in (queries.router, synthesis.router, speakers.router, server.router, admin.router):
+    for router in (queries.router, synthesis.router, speakers.router, server.router, admin.router, workers.router):
         app.include_router(router)
     for router in (user_dict.router, presets.router, setting.router):
         app.include_router(router)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol
 
@@ -48,13 +48,14 @@ class Features:
 
 @dataclass(frozen=True)
 class Front:
-    """`device` is the kind that the synthesis workers compute on: cpu or cuda."""
+    """`device` is the kind that the synthesis workers compute on: cpu or cuda. `reload` says why it failed, or None."""
 
     dispatcher: Submits
     catalog: Catalog
     crew_statistics: Callable[[], Sequence[SlotStatistics]]
     lane_statistics: Callable[[], DispatchStatistics]
     is_ready: Callable[[], bool]
+    reload: Callable[[], Awaitable[str | None]]
     metrics: Metrics
     device: str
     state: State

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from functools import cached_property
 from pathlib import Path
 
 import anyio.to_thread
@@ -30,15 +29,20 @@ the licences of everything that runs here stand in this manifest.
 
 
 class Manifest:
-    """Made once, and then only sent: it holds the text of every licence."""
+    """Made once for each edition of the catalog, and then only sent: it holds the text of every licence."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._edition = -1
+        self._json = b""
 
-    @cached_property
+    @property
     def json(self) -> bytes:
         """Reads files: ask for it in a thread."""
-        return self._made().model_dump_json().encode()
+        if self._edition != (edition := self._catalog.edition):
+            self._json = self._made().model_dump_json().encode()
+            self._edition = edition
+        return self._json
 
     def _made(self) -> EngineManifest:
         return EngineManifest(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 
 from koegumi.schema.models import SpeakerInfo, StyleInfo
@@ -18,11 +17,17 @@ class Resources:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._edition = -1
+        self._known: dict[Path, str] = {}
 
-    @cached_property
+    @property
     def _hashes(self) -> dict[Path, str]:
-        paths = {path for speaker in self._catalog.speakers for path in _files(speaker)}
-        return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+        """Of all files, read once for each edition of the catalog."""
+        if self._edition != (edition := self._catalog.edition):
+            paths = {path for speaker in self._catalog.speakers for path in _files(speaker)}
+            self._known = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+            self._edition = edition
+        return self._known
 
     def find(self, digest: str) -> Path | None:
         return next((path for path, known in self._hashes.items() if known == digest), None)

@@ -7,7 +7,7 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import koegumi.voices
@@ -30,6 +30,7 @@ class Entry:
 class Catalog:
     def __init__(self, found: Iterable[tuple[Family, Speaker]]) -> None:
         """Raises ValueError where a style id or a speaker's uuid is there twice."""
+        self.edition = 0  # counts how often it became another
         self.speakers: list[Speaker] = []
         self._entries: dict[int, Entry] = {}
         uuids: set[str] = set()
@@ -46,6 +47,25 @@ class Catalog:
         if other is not None:
             raise ValueError(f"style id {entry.style.id} is there twice: {other.speaker.name}, {entry.speaker.name}")
         self._entries[entry.style.id] = entry
+
+    def become(self, other: Catalog) -> None:
+        """Have the voices of `other`: whoever has this catalog sees them from now on."""
+        self.speakers, self._entries = other.speakers, other._entries
+        self.edition += 1
+
+    def common(self, other: Catalog) -> Catalog:
+        """The voices of this catalog that `other` has as well."""
+        both = self._entries.keys() & other._entries.keys()
+        return Catalog(
+            (self._entries[styles[0].id].family, replace(speaker, styles=styles))
+            for speaker in self.speakers
+            if (styles := tuple(style for style in speaker.styles if style.id in both))
+        )
+
+    @property
+    def lanes(self) -> set[str]:
+        """The lanes for sound that the voices need."""
+        return {speaker.lane for speaker in self.speakers}
 
     @property
     def styles(self) -> Mapping[int, Entry]:
@@ -81,15 +101,15 @@ def plugin_families(paths: Iterable[Path]) -> list[Family]:
 
 
 def _load_plugin(file: Path) -> Family:
+    """Read anew at each call: the file may have changed."""
     name = f"koegumi_family_{file.resolve().parent.name}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, file)
-        if spec is None or spec.loader is None:
-            raise ImportError(f"{file} is not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    family: Family = sys.modules[name].FAMILY
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    family: Family = module.FAMILY
     return family
 
 

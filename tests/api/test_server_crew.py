@@ -1,0 +1,136 @@
+"""The crew as it is shown, replaced and recycled while it works, and what its libraries print."""
+
+from __future__ import annotations
+
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.harness import SINE, Server, serving
+
+Query = dict[str, Any]
+
+FAMILY = """
+from tests.sine.family import Sine, FILES
+from koegumi.voices.interface import Style
+from dataclasses import replace
+
+class Changed(Sine):
+    def find(self, places):
+        styles = tuple(Style(number, "changed", FILES) for number in {styles})
+        return [replace(speaker, styles=styles) for speaker in super().find(places)]
+
+    def open_synthesis(self, places, device):
+        {body}
+        return super().open_synthesis(places, device)
+
+FAMILY = Changed()
+"""
+
+
+def family(styles: tuple[int, ...], body: str = "pass") -> str:
+    return FAMILY.replace("{styles}", str(styles)).replace("{body}", body)
+
+
+def workers(server: Server) -> dict[str, dict[str, Any]]:
+    with server.client() as client:
+        return {worker["name"]: worker for worker in client.get("/admin/workers").json()}
+
+
+def speak(server: Server, query: Query, speaker: int = 1) -> int:
+    with server.client() as client:
+        return client.post("/synthesis", params={"speaker": speaker}, json=query).status_code
+
+
+def styles(server: Server) -> list[int]:
+    with server.client() as client:
+        return [style["id"] for speaker in client.get("/speakers").json() for style in speaker["styles"]]
+
+
+def test_the_crew_is_shown(query: Query) -> None:
+    with serving("--voices", SINE, "--synthesis-workers", "1") as server:
+        assert speak(server, query) == 200
+        crew = workers(server)
+        worker = crew["synthesis-1"]
+        assert set(crew) == {"query-1", "synthesis-1"}
+        assert (worker["state"], worker["jobs_done"], worker["restarts"]) == ("ready", 1, 0)
+        assert worker["pid"] == server.worker_pids()["synthesis-1"]
+        assert worker["resident_bytes"] > 10_000_000
+        assert worker["age"] > 0
+        assert Path(f"/proc/{worker['pid']}/oom_score_adj").read_text().strip() == "500"
+
+
+def test_a_reload_brings_new_voices_and_loses_no_job(tmp_path: Path, query: Query) -> None:
+    (tmp_path / "family.py").write_text(family((1,)))
+    with (
+        serving("--voices", tmp_path, "--synthesis-workers", "2") as server,
+        ThreadPoolExecutor(4) as threads,
+        server.client() as client,
+    ):
+        before = workers(server)
+        running = [threads.submit(speak, server, query | {"kana": "sleep 0.2"}) for _ in range(20)]
+        (tmp_path / "family.py").write_text(family((1, 7)))
+        assert (client.post("/admin/reload").status_code, styles(server)) == (200, [1, 7])
+        assert speak(server, query, 7) == 200
+        assert [future.result() for future in running] == [200] * 20
+        after = workers(server)
+        assert set(after) == set(before)
+        assert all(after[name]["pid"] != before[name]["pid"] for name in before)
+        assert all(worker["restarts"] == 0 for worker in after.values())
+        since = len(server.log.lines)
+        (tmp_path / "family.py").write_text(family((7, 8)))
+        server.process.send_signal(signal.SIGHUP)
+        server.log.wait(lambda line: line.get("event") == "reloaded", since)
+        assert styles(server) == [7, 8]
+
+
+def test_a_reload_that_fails_changes_nothing(tmp_path: Path, query: Query) -> None:
+    (tmp_path / "family.py").write_text(family((1,)))
+    with serving("--voices", tmp_path, "--synthesis-workers", "2") as server, server.client() as client:
+        before = workers(server)
+        (tmp_path / "family.py").write_text(family((1, 7), "raise OSError('the model is missing')"))
+        answer = client.post("/admin/reload")
+        assert (answer.status_code, answer.json()) == (500, {"detail": "worker synthesis-1: the model is missing"})
+        (tmp_path / "family.py").write_text("this is no Python")
+        assert "cannot be read" in client.post("/admin/reload").json()["detail"]
+        after = workers(server)
+        assert styles(server) == [1]
+        assert speak(server, query) == 200
+        assert client.get("/readyz").status_code == 200
+        assert [worker["pid"] for name, worker in after.items() if name != "query-1"] == [
+            worker["pid"] for name, worker in before.items() if name != "query-1"
+        ]
+
+
+def test_workers_are_recycled_after_so_many_jobs(query: Query) -> None:
+    with (
+        serving("--voices", SINE, "--synthesis-workers", "2", "--recycle-jobs", "10") as server,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        assert list(threads.map(lambda _: speak(server, query), range(60))) == [200] * 60
+        server.log.wait(lambda line: line.get("event") == "worker replaced")
+        assert all("jobs" in line["reason"] for line in server.log.events("worker is recycled"))
+        assert not server.log.events("worker ended")
+
+
+def test_a_worker_that_holds_too_much_memory_is_recycled(query: Query) -> None:
+    with serving("--voices", SINE, "--synthesis-workers", "1", "--recycle-memory", "400MB") as server:
+        before = workers(server)["synthesis-1"]["pid"]
+        assert speak(server, query | {"kana": "leak 400000000"}) == 200
+        server.log.wait(lambda line: line.get("event") == "worker replaced")
+        after = workers(server)["synthesis-1"]
+        assert (after["pid"] != before, after["resident_bytes"] < 400_000_000) == (True, True)
+        assert speak(server, query) == 200
+        assert [line["worker"] for line in server.log.events("worker is recycled")] == ["synthesis-1"]
+
+
+def test_what_a_library_prints_is_logged_with_its_worker_and_a_flood_is_cut(query: Query) -> None:
+    with serving("--voices", SINE, "--synthesis-workers", "1") as server:
+        assert speak(server, query | {"kana": "print 100000"}) == 200
+        server.log.wait(lambda line: line.get("lines_dropped", 0) > 0 or line.get("event") == "worker printed")
+        assert speak(server, query) == 200
+        printed = server.log.events("worker printed")
+        assert {line["worker"] for line in printed} == {"synthesis-1"}
+        assert printed[0]["line"] == "a warning of a native library"
+        assert len(printed) < 1000
