@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -14,6 +16,9 @@ from koegumi.wire.messages import ConnectCall
 
 router = APIRouter()
 
+# Such bodies are in memory several times on their way; the others wait in their clients' sockets.
+_AT_ONCE = asyncio.Semaphore(4)
+
 
 @router.post(
     "/connect_waves",
@@ -24,5 +29,6 @@ router = APIRouter()
 )
 async def connect_waves(request: Request, front: TheFront) -> Response:
     """Join WAV files in base64: the answer has the highest of their rates, and two channels if any has."""
-    body = await read_body(request, front.limits.upload_bytes)
-    return await answer(request, front, connect_job(front, ConnectCall(body)))
+    async with _AT_ONCE:
+        body = await read_body(request, front.limits.upload_bytes)
+        return await answer(request, front, connect_job(front, ConnectCall(body)))

@@ -12,10 +12,10 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from koegumi.audio.wav import at_rate, finish
+from koegumi.audio.wav import at_rate
 
-# As much sound as one synthesis makes: half an hour at 48 kHz in stereo.
-MAX_SAMPLES = 1800 * 48_000 * 2
+# Half an hour at 48 kHz. The largest body holds a third of it, but a low rate may be raised.
+MAX_SAMPLES = 1800 * 48_000
 RATES = range(1_000, 384_001)
 
 
@@ -42,11 +42,12 @@ def join(waves: Sequence[str], check: Callable[[], None]) -> bytes:
     samples = sum(file.frames * rate / file.rate for file in files) * channels
     if samples > MAX_SAMPLES:
         raise WaveError(f"the joined sound would have {samples:.6g} samples, more than {MAX_SAMPLES}")
-    parts = []
-    for file in files:
-        check()
-        parts.append(_samples(file, rate, channels))
-    return finish(np.concatenate(parts), rate, 1.0, rate, output_stereo=False)
+    joined = io.BytesIO()
+    with soundfile.SoundFile(joined, "w", rate, channels, "PCM_16", format="WAV") as target:
+        for file in files:  # one after the other: as floats they are large
+            check()
+            target.write(_samples(file, rate, channels))
+    return joined.getvalue()
 
 
 def _decode(wave: str) -> bytes:
@@ -73,7 +74,8 @@ def _samples(file: _File, rate: int, channels: int) -> NDArray[np.float32]:
         samples, _ = soundfile.read(io.BytesIO(file.data), frames=file.frames, dtype="float32", always_2d=True)
     except (soundfile.LibsndfileError, RuntimeError, TypeError, ValueError):
         raise _unreadable() from None
-    samples = at_rate(np.nan_to_num(samples), file.rate, rate)
+    samples = at_rate(np.nan_to_num(samples, copy=False), file.rate, rate)
+    np.clip(samples, -1.0, 1.0, out=samples)
     return np.repeat(samples, channels, axis=1) if file.channels < channels else samples
 
 
