@@ -147,13 +147,21 @@ class FakeCrew:
 
 
 class FakeObserver:
-    """What the dispatcher counted: (lane, outcome, queue seconds, work seconds)."""
+    """What the dispatcher counted: (lane, outcome, queue seconds, work seconds), why it refused, what it locked out."""
 
     def __init__(self) -> None:
         self.finished: list[tuple[str, str, float, float]] = []
+        self.refusals: list[str] = []
+        self.quarantined = 0
 
     def job_finished(self, lane: str, outcome: str, queue_seconds: float, work_seconds: float) -> None:
         self.finished.append((lane, outcome, queue_seconds, work_seconds))
+
+    def job_refused(self, lane: str, why: str) -> None:
+        self.refusals.append(why)
+
+    def job_quarantined(self, lane: str) -> None:
+        self.quarantined += 1
 
     @property
     def outcomes(self) -> list[str]:

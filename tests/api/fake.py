@@ -19,8 +19,8 @@ from koegumi.api.front import Features, Front, Limits
 from koegumi.api.keys import Keys
 from koegumi.api.origins import Origins
 from koegumi.api.user_dict import compiler
-from koegumi.dispatch.dispatcher import DispatchStatistics, LaneStatistics
 from koegumi.dispatch.job import Job, Outcome
+from koegumi.dispatch.statistics import DispatchStatistics, LaneStatistics
 from koegumi.pool.slot import SlotState, SlotStatistics
 from koegumi.schema.http import decode
 from koegumi.state.state import Places as StatePlaces

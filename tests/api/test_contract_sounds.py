@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -59,7 +60,7 @@ def test_several_queries_are_jobs_of_their_own() -> None:
     alone = House(FakeDispatcher(sounding))
     for query in queries(3):
         alone.ask("POST", "/synthesis?speaker=2&enable_interrogative_upspeak=no", json=query)
-    assert house.dispatcher.jobs == alone.dispatcher.jobs
+    assert house.dispatcher.jobs == [replace(job, batch=True) for job in alone.dispatcher.jobs]
 
 
 def test_rates_are_compared_before_any_work() -> None:

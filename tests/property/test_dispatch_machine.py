@@ -17,14 +17,26 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.dispatcher import Dispatcher
-from koegumi.dispatch.job import Job, Outcome, QueueFull, Stopping, WorkFailed, WorkLost
-from koegumi.dispatch.queue import PATIENCE
+from koegumi.dispatch.job import (
+    DeadlinePassed,
+    DeadlineTooShort,
+    Job,
+    Outcome,
+    QueueFull,
+    Refused,
+    ShareUsed,
+    Stopping,
+    WorkFailed,
+    WorkLost,
+)
 from koegumi.pool.slot import Receiver
 from koegumi.wire.messages import End, Failure
 from tests.fakes import FakeClock, FakeCrew, FakeObserver, FakeSlot
+from tests.model_queue import ModelQueue
 
 LIMITS = LaneLimits(max_waiting=5, max_backlog_seconds=40.0)
-FATES = {Outcome: "done", WorkFailed: "failed", WorkLost: "lost", QueueFull: "refused", Stopping: "refused"}
+FATES = {Outcome: "done", WorkFailed: "failed", WorkLost: "lost", DeadlinePassed: "deadline"}
+FATES |= dict.fromkeys((QueueFull, ShareUsed, DeadlineTooShort, Stopping), "refused")
 
 
 @dataclass
@@ -34,6 +46,8 @@ class Known:
     number: int
     cost: float
     arrival: float
+    client: str
+    deadline: float
     task: asyncio.Task[Outcome] = field(repr=False)
     state: str = "waiting"
     left: bool = False
@@ -42,10 +56,6 @@ class Known:
     cancelled_at: float | None = None
     sound: bytes = b""
     expected: type | None = None
-
-    @property
-    def order(self) -> tuple[float, int]:
-        return self.arrival + PATIENCE * self.cost, self.number
 
     @property
     def limit(self) -> float:
@@ -62,7 +72,7 @@ class DispatcherMachine(RuleBasedStateMachine):
         self.clock = FakeClock()
         self.observer = FakeObserver()
         self.jobs: dict[bytes, Known] = {}
-        self.again: list[bytes] = []  # lost once and waiting, in the order in which they were lost
+        self.queue = ModelQueue()
         self.silenced: list[Receiver] = []
         self.stopped = False
         self.settled = True  # every task has had its turn
@@ -83,34 +93,45 @@ class DispatcherMachine(RuleBasedStateMachine):
         if event == "start":
             self.hear_start(slot, call, job)
         elif event == "cancel":
-            assert job.left
+            assert job.left or self.clock.now() == job.deadline
             assert job.cancelled_at is None
+            if not job.left:
+                job.expected = DeadlinePassed
             job.cancelled_at = self.clock.now()
         elif event == "lost":
             job.state = "waiting"
-            if job.left or job.starts == 2 or self.stopped:
-                self.end(job, WorkLost)
+            if job.expected is not None or job.starts == 2 or self.stopped:
+                self.end(job, WorkLost if job.starts == 2 else Stopping)
+            elif self.clock.now() + job.cost > job.deadline:
+                self.end(job, DeadlinePassed)
             else:
-                self.again.append(call)
+                self.queue.push_again(call, job.cost, job.client)
 
     def hear_start(self, slot: FakeSlot, call: bytes, job: Known) -> None:
         assert job.state == "waiting", "runs twice at once, or after its end"
         assert not job.left, "started after its client had left"
         assert not self.stopped
-        present_again = [other for other in self.again if not self.jobs[other].left]
+        assert self.clock.now() <= job.deadline, "started after its deadline"
+        self.clear()
+        first = self.queue.first(self.clock.now())
+        assert first is not None
+        assert first.name == call, "another's turn"
+        self.queue.start(call)
         if job.starts:
-            assert present_again[0] == call
             assert slot.calls == [], "a job that runs again shares its worker"
-            self.again.remove(call)
         else:
-            assert present_again == [], "passed a job that runs again"
             assert all(self.jobs[other].starts == 1 for other in slot.calls), "joined a job that runs again"
-            waiting = [other for other in self.jobs.values() if other.state == "waiting" and not other.left]
-            assert job.order == min(other.order for other in waiting)
-            assert all(job.arrival <= other.arrival + PATIENCE * other.cost for other in waiting)
         job.state, job.started, job.sound = "running", self.clock.now(), b""
         job.starts += 1
         assert job.starts <= 2
+
+    def clear(self) -> None:
+        """Take those out of the queue that have left, or whose time has passed."""
+        for entry in list(self.queue.waiting):
+            job = self.jobs[entry.name]
+            if job.left or self.clock.now() >= job.deadline:
+                self.queue.remove(entry.name)
+                self.end(job, DeadlinePassed)
 
     def end(self, job: Known, result: type) -> None:
         job.state = "ended"
@@ -120,22 +141,53 @@ class DispatcherMachine(RuleBasedStateMachine):
     # What happens to it.
 
     @precondition(lambda self: len(self.jobs) < 30)
-    @rule(cost=st.sampled_from([0.25, 1.0, 1.0, 2.5, 7.3, 11.0, 50.0]))
-    def submit(self, cost: float) -> None:
+    @rule(
+        cost=st.sampled_from([0.25, 1.0, 1.0, 2.5, 7.3, 11.0, 50.0]),
+        client=st.sampled_from("aab"),
+        batch=st.booleans(),
+        deadline=st.sampled_from([math.inf, math.inf, 1.0, 8.0, 60.0]),
+    )
+    def submit(self, cost: float, client: str, batch: bool, deadline: float) -> None:
         call = b"job %d" % len(self.jobs)
         self.turn()
-        waiting = [job.cost for job in self.jobs.values() if job.state == "waiting"]
-        full = len(waiting) > 0 and (len(waiting) >= 5 or sum(waiting) + cost > 40.0)
-        task = self.loop.create_task(self.dispatcher.submit(Job("talk", call, call.decode(), cost, 1.0)))
-        job = self.jobs[call] = Known(len(self.jobs), cost, self.clock.now(), task)
-        if self.stopped or full:
-            self.end(job, Stopping if self.stopped else QueueFull)
+        now = self.clock.now()
+        refusal = self.refusal(cost, client)
+        within = deadline if deadline < math.inf else None
+        work = Job("talk", call, call.decode(), cost, 1.0, client, batch, within)
+        waiting = sum(entry.cost for entry in self.queue.waiting) / 1e9
+        idle = not waiting and any(slot.room for slot in self.crew.slots("talk"))
+        if refusal is None:
+            self.queue.push(call, now, cost, client, batch)
+        task = self.loop.create_task(self.dispatcher.submit(work))
+        job = self.jobs[call] = Known(len(self.jobs), cost, now, client, now + deadline, task)
+        if refusal is not None:
+            self.end(job, refusal)
         self.turn()
-        if job.expected is QueueFull:
+        error = task.exception() if task.done() else None
+        if isinstance(error, DeadlineTooShort):
+            assert deadline < cost if idle else deadline < math.inf
+            self.end(job, DeadlineTooShort)
+            self.queue.remove(call)
+        elif refusal is None:
+            assert cost <= deadline, "admitted though it cannot be done in time"
+        if isinstance(error, Refused) and not isinstance(error, Stopping):
             workers = sum(slot.ready for slot in self.crew.slots("talk"))
-            error = task.exception()
-            assert isinstance(error, QueueFull)
-            assert error.retry_after == max(1, math.ceil(sum(waiting) / max(1, workers)))
+            assert getattr(error, "retry_after", 0) == max(1, math.ceil(waiting / max(1, workers)))
+
+    def refusal(self, cost: float, client: str) -> type[Refused] | None:
+        waiting = self.queue.waiting
+        own = [entry.cost for entry in waiting if entry.client == client]
+        others = {entry.client for entry in waiting}
+        backlog = sum(entry.cost for entry in waiting)
+        if self.stopped:
+            return Stopping
+        if len(others) > 1 and len(waiting) > 2.5 and len(own) > 5 / len(others):
+            return ShareUsed
+        if len(others) > 1 and backlog > 20e9 and sum(own) > 40e9 / len(others):
+            return ShareUsed
+        if waiting and (len(waiting) >= 5 or backlog / 1e9 + cost > 40.0):
+            return QueueFull
+        return None
 
     @rule(data=st.data(), turn=st.booleans())
     def client_leaves(self, data: st.DataObject, turn: bool) -> None:
@@ -148,8 +200,7 @@ class DispatcherMachine(RuleBasedStateMachine):
         job.expected = asyncio.CancelledError if job.expected is None else job.expected
         if job.state == "waiting":
             job.state = "ended"
-            if job.starts:
-                self.again.remove(b"job %d" % job.number)
+            self.queue.remove(b"job %d" % job.number)
         self.act(turn)
 
     @rule(data=st.data(), turn=st.booleans(), what=st.sampled_from(["chunk", "done", "failed"]))
@@ -199,6 +250,7 @@ class DispatcherMachine(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.5, 1.0, 2.0, 7.0, 31.0, 111.0]), turn=st.booleans())
     def time_passes(self, seconds: float, turn: bool) -> None:
         self.clock.advance(seconds)
+        self.clear()
         self.act(turn)
 
     @precondition(lambda self: len(self.jobs) > 8 and not self.stopped)
@@ -208,7 +260,7 @@ class DispatcherMachine(RuleBasedStateMachine):
         for job in self.jobs.values():
             if job.state == "waiting":
                 self.end(job, Stopping)
-        self.again.clear()
+                self.queue.remove(b"job %d" % job.number)
         self.dispatcher.stop()
         self.act(turn)
 
@@ -271,7 +323,7 @@ class DispatcherMachine(RuleBasedStateMachine):
         if not self.settled or not any(job.state == "waiting" for job in self.jobs.values()):
             return
         for slot in self.crew.slots("talk"):
-            if self.again:
+            if any(entry.again for entry in self.queue.waiting):
                 assert not slot.ready or slot.calls, "a job that runs again waits beside an empty worker"
             else:
                 assert slot.room == 0 or any(self.jobs[call].starts == 2 for call in slot.calls)

@@ -89,17 +89,18 @@ async def test_the_emptiest_slot_is_taken_and_of_several_the_first() -> None:
 
 
 @on_a_loop
-async def test_a_short_job_passes_a_long_one_until_its_patience_ends() -> None:
+async def test_a_short_job_passes_a_long_one_until_that_is_due() -> None:
     house = House()
-    await house.submit(b"running", 6.0)
+    await house.submit(b"running", 7.0)
     await house.submit(b"long", 10.0)
     house.clock.advance(10.0)
     await house.submit(b"short", 1.0)
-    house.clock.advance(41.0)  # 51 s after `long`: 1 s more than PATIENCE times its cost
-    await house.submit(b"late", 0.001)
-    for _ in range(4):
+    house.clock.advance(50.0)  # both are due, `short` for longer; every second start is for such
+    for call in (b"late", b"later", b"last"):
+        await house.submit(call, 0.001)
+    for _ in range(6):
         house.slots[0].done(house.slots[0].calls[0])
-    assert [call for _, _, call in house.crew.told] == [b"running", b"short", b"long", b"late"]
+    assert [call for _, _, call in house.crew.told] == [b"running", b"short", b"late", b"long", b"later", b"last"]
 
 
 @on_a_loop
@@ -266,10 +267,12 @@ async def test_stop_fails_what_waits_and_lets_what_runs_end() -> None:
     await first
     assert not drained.done()
     house.slots[1].die()  # no second attempt: its worker may be gone for good
-    with pytest.raises(WorkLost):
+    with pytest.raises(Stopping):
         await second
     await drained
-    assert house.observer.outcomes == ["refused", "refused", "done", "lost"]
+    assert house.observer.outcomes == ["refused", "refused", "done", "refused"]
+    assert house.observer.refusals == ["stopping"] * 3
+    assert house.observer.quarantined == 0
 
 
 @on_a_loop

@@ -9,7 +9,16 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.responses import JSONResponse, Response
 
-from koegumi.dispatch.job import DispatchError, QueueFull, Stopping, WorkFailed, WorkLost
+from koegumi.dispatch.job import (
+    ComeBack,
+    DeadlinePassed,
+    DispatchError,
+    Quarantined,
+    Refused,
+    ShareUsed,
+    WorkFailed,
+    WorkLost,
+)
 from koegumi.schema.echo import safe_errors
 from koegumi.voices.catalog import UnknownStyle
 
@@ -37,6 +46,7 @@ class ClientLeft(Exception):  # noqa: N818
 
 def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(DispatchError, _dispatch_error)
     app.add_exception_handler(UnknownStyle, _unknown_style)
     app.add_exception_handler(UnsupportedStyle, _unsupported_style)
@@ -60,15 +70,22 @@ async def _invalid(request: Request, error: Any) -> Response:
     return detail(422, safe_errors(error.errors()))
 
 
+async def _refused(request: Request, error: Any) -> Response:
+    match error:
+        case ComeBack(retry_after=seconds):
+            status = 429 if isinstance(error, ShareUsed) else 503
+            return detail(status, str(error), {"Retry-After": str(seconds)})
+        case Quarantined(retry_after=seconds):
+            return _quarantined(str(error), {"Retry-After": str(seconds)})
+    return detail(503, "the server is shutting down", {"Retry-After": str(RETURN_SECONDS)})
+
+
 async def _dispatch_error(request: Request, error: Any) -> Response:
     match error:
-        case QueueFull(retry_after=seconds):
-            return detail(503, str(error), {"Retry-After": str(seconds)})
-        case Stopping():
-            return detail(503, "the server is shutting down", {"Retry-After": str(RETURN_SECONDS)})
+        case DeadlinePassed():
+            return detail(504, str(error))
         case WorkLost(reason=reason):
-            log.error("request refused", reason=reason)
-            return message(f"this request was at work when a worker died, twice, and is not tried again: {reason}")
+            return _quarantined(f"this request was at work when a worker died, twice, and is not tried again: {reason}")
         case WorkFailed(failure=failure) if failure.kind == "kana":
             return detail(400, failure.detail)
         case WorkFailed(failure=failure) if failure.kind == "score":
@@ -83,6 +100,11 @@ async def _dispatch_error(request: Request, error: Any) -> Response:
             return message(UNSUPPORTED_STYLE)
     log.error("job failed", error=str(error))
     return internal_error()
+
+
+def _quarantined(text: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    """A 422 that programs can tell from that of a bad value."""
+    return JSONResponse({"message": text, "kind": "quarantined"}, 422, headers)
 
 
 async def _unknown_style(request: Request, error: Exception) -> Response:

@@ -10,8 +10,8 @@ from fastapi import Depends, Request
 
 from koegumi.api.keys import Keys
 from koegumi.api.origins import Origins
-from koegumi.dispatch.dispatcher import DispatchStatistics
 from koegumi.dispatch.job import Job, Outcome
+from koegumi.dispatch.statistics import DispatchStatistics
 from koegumi.pool.slot import SlotStatistics
 from koegumi.state.state import State
 from koegumi.telemetry import Metrics

@@ -5,8 +5,8 @@ Pure ASGI: Starlette's BaseHTTPMiddleware would hide from handlers that their cl
 
 from __future__ import annotations
 
+import asyncio
 import re
-import time
 import uuid
 
 import structlog
@@ -33,7 +33,7 @@ class RequestMiddleware:
             return
         request_id = _request_id(scope)
         exchange = _Exchange(send, request_id)
-        started = time.perf_counter()
+        started = scope.setdefault("state", {})["arrived"] = asyncio.get_running_loop().time()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await self._app(scope, receive, exchange.send)
@@ -44,7 +44,7 @@ class RequestMiddleware:
                 await internal_error()(scope, receive, exchange.send)
             finally:
                 if scope["path"] not in _NOT_LOGGED:
-                    seconds = round(time.perf_counter() - started, 4)
+                    seconds = round(asyncio.get_running_loop().time() - started, 4)
                     log.info(
                         "request", method=scope["method"], path=scope["path"], status=exchange.status, seconds=seconds
                     )

@@ -45,7 +45,9 @@ async def multi_synthesis(
     if len({query.sampling_rate for query in queries}) > 1:
         raise HTTPException(422, RATES_DIFFER)
     jobs = [
-        synthesis_job(entry, SynthesisCall(query.value, speaker, enable_interrogative_upspeak), query.seconds)
+        synthesis_job(
+            entry, SynthesisCall(query.value, speaker, enable_interrogative_upspeak), query.seconds, batch=True
+        )
         for query in queries
     ]
     outcomes = await run_all(request, front, jobs)

@@ -13,6 +13,7 @@ from starlette.types import Message
 
 from koegumi.api.errors import ClientLeft
 from koegumi.api.front import Front
+from koegumi.api.terms import on_terms
 from koegumi.dispatch.job import Job, Outcome
 from koegumi.voices.catalog import Entry
 from koegumi.wire.messages import (
@@ -44,39 +45,53 @@ FIRST_CONNECT_RATE = 1e-7
 def query_job(entry: Entry, call: Call, units: int) -> Job:
     """`units` counts characters or morae; a call costs something even without any."""
     name = f"query/{entry.family.name}"
-    return Job(QUERY_LANE, msgspec.msgpack.encode(call), name, units + 1, FIRST_QUERY_RATE)
+    return _job(QUERY_LANE, call, name, units + 1, FIRST_QUERY_RATE, entry)
 
 
 def decode_job(call: DecodeCall) -> Job:
-    return Job(QUERY_LANE, msgspec.msgpack.encode(call), "query/decode", len(call.body), FIRST_DECODE_RATE)
+    return _job(QUERY_LANE, call, "query/decode", len(call.body), FIRST_DECODE_RATE)
 
 
 def compile_job(call: CompileCall, size: int) -> Job:
-    return Job(QUERY_LANE, msgspec.msgpack.encode(call), "query/compile", size, FIRST_COMPILE_RATE)
+    return _job(QUERY_LANE, call, "query/compile", size, FIRST_COMPILE_RATE)
 
 
 def kana_job(call: KanaCall) -> Job:
-    return Job(QUERY_LANE, msgspec.msgpack.encode(call), "query/kana", len(call.text) + 1, FIRST_KANA_RATE)
+    return _job(QUERY_LANE, call, "query/kana", len(call.text) + 1, FIRST_KANA_RATE)
 
 
 def connect_job(front: Front, call: ConnectCall) -> Job:
     name = "synthesis/connect"
-    return Job(sound_lane(front), msgspec.msgpack.encode(call), name, len(call.body), FIRST_CONNECT_RATE)
+    return _job(sound_lane(front), call, name, len(call.body), FIRST_CONNECT_RATE)
 
 
 def song_job(entry: Entry, call: SongQueryCall | SongCurveCall, seconds: float) -> Job:
     name = f"query/{entry.family.name}/song"
-    return Job(QUERY_LANE, msgspec.msgpack.encode(call), name, seconds + 1, FIRST_SONG_RATE)
+    return _job(QUERY_LANE, call, name, seconds + 1, FIRST_SONG_RATE, entry)
 
 
 def morph_job(entry: Entry, call: MorphCall, seconds: float) -> Job:
-    return Job(entry.speaker.lane, msgspec.msgpack.encode(call), "synthesis/morph", seconds, FIRST_MORPH_RATE)
+    return _job(entry.speaker.lane, call, "synthesis/morph", seconds, FIRST_MORPH_RATE, entry)
 
 
-def synthesis_job(entry: Entry, call: Call, seconds: float) -> Job:
+def synthesis_job(entry: Entry, call: Call, seconds: float, batch: bool = False) -> Job:
     speaker = entry.speaker
     name = f"synthesis/{entry.family.name}/{entry.style.id}"
-    return Job(speaker.lane, msgspec.msgpack.encode(call), name, seconds, speaker.real_time_factor)
+    return _job(speaker.lane, call, name, seconds, speaker.real_time_factor, entry, batch)
+
+
+def _job(
+    lane: str,
+    call: Call,
+    rate_key: str,
+    units: float,
+    first_rate: float,
+    entry: Entry | None = None,
+    batch: bool = False,
+) -> Job:
+    kind = str(type(call).__struct_config__.tag)
+    voice = entry.style.id if entry is not None else None
+    return Job(lane, msgspec.msgpack.encode(call), rate_key, units, first_rate, batch=batch, kind=kind, voice=voice)
 
 
 def sound_lane(front: Front) -> str:
@@ -86,13 +101,14 @@ def sound_lane(front: Front) -> str:
 
 
 async def run(request: Request, front: Front, job: Job) -> Outcome:
-    """Submit the job and wait for it. Raises what `submit` raises, and ClientLeft after withdrawing the job."""
-    return await _while_connected(request, front.dispatcher.submit(job))
+    """Submit the job on the request's terms and wait for it. Raises what both raise, and ClientLeft after withdrawing
+    the job."""
+    return await _while_connected(request, front.dispatcher.submit(on_terms(request, job)))
 
 
 async def run_all(request: Request, front: Front, jobs: Sequence[Job]) -> list[Outcome]:
     """As `run`, for jobs that are admitted together and run side by side."""
-    return await _while_connected(request, front.dispatcher.submit_all(jobs))
+    return await _while_connected(request, front.dispatcher.submit_all([on_terms(request, job) for job in jobs]))
 
 
 async def _while_connected(request: Request, submitted: Coroutine[Any, Any, T]) -> T:

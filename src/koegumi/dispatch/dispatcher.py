@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections import defaultdict
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-from koegumi.dispatch.admission import LaneLimits, retry_after
+from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.clock import Clock
 from koegumi.dispatch.cost import CostModel
-from koegumi.dispatch.job import DispatchError, Job, Outcome, QueueFull, Stopping, WorkFailed
-from koegumi.dispatch.queue import LaneQueue
+from koegumi.dispatch.job import DeadlinePassed, DispatchError, Job, Outcome, Quarantined, Refused, Stopping, WorkLost
+from koegumi.dispatch.lane import Lane
+from koegumi.dispatch.quarantine import FATAL_DEATHS, Quarantine
 from koegumi.dispatch.run import Batch, Ending, Run, Ticket
-from koegumi.pool.slot import Crew, Slot, SlotState
+from koegumi.dispatch.statistics import DispatchStatistics, JobStatistics
+from koegumi.pool.slot import Crew, Slot
 from koegumi.wire.messages import End
 
 MAX_ATTEMPTS = 2
@@ -27,7 +30,13 @@ MAX_ATTEMPTS = 2
 
 class Observer(Protocol):
     def job_finished(self, lane: str, outcome: str, queue_seconds: float, work_seconds: float) -> None:
-        """Once for each job that was submitted. `outcome` is done, failed, lost, cancelled or refused."""
+        """Once for each job that was submitted. `outcome` is done, failed, lost, cancelled, deadline or refused."""
+
+    def job_refused(self, lane: str, why: str) -> None:
+        """A job was not admitted, or given up by a server that ends; `why` is a word of `dispatch.job`."""
+
+    def job_quarantined(self, lane: str) -> None:
+        """A job is refused from now on, for a while."""
 
 
 @dataclass(frozen=True)
@@ -41,32 +50,6 @@ class WatchdogPolicy:
 
     def budget(self, cost: float) -> float:
         return max(self.floor, self.factor * cost)
-
-
-@dataclass(frozen=True)
-class LaneStatistics:
-    """`running` counts jobs whose client has left until their worker has stopped them."""
-
-    waiting: int
-    running: int
-    backlog_seconds: float
-
-
-@dataclass(frozen=True)
-class DispatchStatistics:
-    lanes: Mapping[str, LaneStatistics]
-
-
-@dataclass
-class _Lane:
-    name: str
-    limits: LaneLimits
-    queue: LaneQueue[Ticket] = field(default_factory=LaneQueue)
-    runs: defaultdict[str, set[Run]] = field(default_factory=lambda: defaultdict(set))  # by the slot's name
-
-    @property
-    def running(self) -> int:
-        return sum(map(len, self.runs.values()))
 
 
 class Dispatcher:
@@ -83,7 +66,9 @@ class Dispatcher:
         self._observer = observer
         self._watchdog = watchdog
         self._costs = CostModel()
-        self._lanes = {name: _Lane(name, limits) for name, limits in lanes.items()}
+        self._quarantine = Quarantine(clock)
+        self._lanes = {name: Lane(name, limits, crew) for name, limits in lanes.items()}
+        self._numbers = itertools.count(1)
         self._run_numbers = itertools.count(1)
         self._stopping = False
         self.is_closed = False
@@ -92,7 +77,7 @@ class Dispatcher:
         crew.on_room(lambda name: self._pump(self._lanes[name]))
 
     async def submit(self, job: Job) -> Outcome:
-        """Run a job; a lost one once more. Raises QueueFull, Stopping, WorkFailed, WorkLost.
+        """Run a job; a lost one once more. Raises the errors of `dispatch.job`.
 
         Cancel the task that awaits this to withdraw the job; the worker is stopped behind its back.
         """
@@ -123,7 +108,7 @@ class Dispatcher:
         self.close()
         self._stopping = True
         for lane in self._lanes.values():
-            while (entry := lane.queue.first()) is not None:
+            while (entry := lane.queue.first(self._clock.now())) is not None:
                 lane.queue.remove(entry)
                 self._settle(entry.item, "refused", Stopping())
             self._pump(lane)
@@ -133,74 +118,70 @@ class Dispatcher:
         await self._idle.wait()
 
     def statistics(self) -> DispatchStatistics:
-        return DispatchStatistics(
-            {
-                lane.name: LaneStatistics(len(lane.queue), lane.running, lane.queue.backlog_seconds)
-                for lane in self._lanes.values()
-            }
-        )
+        return DispatchStatistics({lane.name: lane.statistics() for lane in self._lanes.values()})
+
+    def explain(self) -> list[JobStatistics]:
+        """All jobs: for each lane those that run, then those that wait, in their order. For people, not for metrics."""
+        now = self._clock.now()
+        return [job for lane in self._lanes.values() for job in lane.explain(now)]
 
     def _admit(self, jobs: Sequence[Job]) -> Batch:
         costs = [self._predict(job) for job in jobs]
         if (error := self._refusal(jobs, costs)) is not None:
             for job in jobs:
+                self._observer.job_refused(job.lane, error.why)
                 self._observer.job_finished(job.lane, "refused", 0.0, 0.0)
             raise error
         now = self._clock.now()
         batch = Batch(asyncio.get_running_loop().create_future())
         for job, cost in zip(jobs, costs, strict=True):
-            ticket = Ticket(job, now, batch)
-            ticket.entry = self._lanes[job.lane].queue.push(ticket, now, cost)
+            ticket = Ticket(next(self._numbers), job, cost, now, batch)
+            ticket.entry = self._lanes[job.lane].queue.push(ticket, now, cost, job.client, job.batch)
+            if job.deadline is not None:
+                ticket.expiry = self._clock.call_later(job.deadline, partial(self._expire, ticket))
             batch.tickets.append(ticket)
         self._idle.clear()
         return batch
 
-    def _refusal(self, jobs: Sequence[Job], costs: Sequence[float]) -> DispatchError | None:
+    def _refusal(self, jobs: Sequence[Job], costs: Sequence[float]) -> Refused | None:
         if self.is_closed:
             return Stopping()
-        for name in {job.lane for job in jobs}:
-            lane = self._lanes[name]
-            here = [cost for job, cost in zip(jobs, costs, strict=True) if job.lane == name]
-            if not lane.limits.admits(len(lane.queue), lane.queue.backlog_seconds, sum(here), len(here)):
-                return QueueFull(retry_after(lane.queue.backlog_seconds, self._ready_workers(lane)))
+        for job in jobs:
+            if (seconds := self._quarantine.seconds_left(job)) is not None:
+                return Quarantined(math.ceil(seconds))
+        now = self._clock.now()
+        for name in dict.fromkeys(job.lane for job in jobs):
+            here = [(job, cost) for job, cost in zip(jobs, costs, strict=True) if job.lane == name]
+            refusal = self._lanes[name].refusal([job for job, _ in here], [cost for _, cost in here], now)
+            if refusal is not None:
+                return refusal
         return None
 
     def _pump_all(self, batch: Batch) -> None:
         for name in {ticket.job.lane for ticket in batch.tickets}:
             self._pump(self._lanes[name])
 
-    def _pump(self, lane: _Lane) -> None:
-        while (entry := lane.queue.first()) is not None:
+    def _pump(self, lane: Lane) -> None:
+        while (entry := lane.queue.first(self._clock.now())) is not None:
             ticket = entry.item
             if ticket.left:
                 self._drop(lane, ticket)
-            elif (slot := self._slot_for(lane, ticket)) is not None:
+            elif (slot := lane.slot_for(ticket)) is not None:
                 self._start(lane, ticket, slot)
             else:
                 break
         if not any(len(each.queue) or each.running for each in self._lanes.values()):
             self._idle.set()
 
-    def _slot_for(self, lane: _Lane, ticket: Ticket) -> Slot | None:
-        """The slot with the fewest jobs, of several the first in the crew's order: its caches are the warmest.
-
-        A job that runs again has its worker to itself, so that it can take no other down and, should it be lost
-        again, is known to be the cause. Until a worker is free for it nothing passes it.
-        """
-
-        def takes(slot: Slot) -> bool:
-            runs = lane.runs[slot.name]
-            return slot.room > 0 and not (runs if ticket.attempts else any(run.again for run in runs))
-
-        slots = [slot for slot in self._crew.slots(lane.name) if takes(slot)]
-        return min(slots, key=lambda slot: len(lane.runs[slot.name]), default=None)
-
-    def _start(self, lane: _Lane, ticket: Ticket, slot: Slot) -> None:
-        self._dequeue(lane, ticket)
+    def _start(self, lane: Lane, ticket: Ticket, slot: Slot) -> None:
+        assert ticket.entry is not None
+        lane.queue.start(ticket.entry)
+        ticket.entry = None
         ticket.attempts += 1
+        ticket.cost = self._predict(ticket.job)
         ticket.run = run = Run(next(self._run_numbers), ticket, slot, self._clock, self._ended)
         lane.runs[slot.name].add(run)
-        budget = self._watchdog.budget(self._predict(ticket.job))
+        budget = self._watchdog.budget(ticket.cost)
         run.kill_after(budget, f"no answer for {budget:.0f} s")
         slot.start(run.number, ticket.job.call, run)
 
@@ -208,22 +189,55 @@ class Dispatcher:
         ticket, job = run.ticket, run.ticket.job
         lane = self._lanes[job.lane]
         lane.runs[run.slot.name].remove(run)
-        if isinstance(ending, End):
-            self._costs.observe(job.rate_key, job.units, ending.seconds, job.first_rate)
-        if ticket.settled:
-            pass  # its client has left
+        if isinstance(ending, WorkLost):
+            self._lost(lane, run, ending)
         elif isinstance(ending, End):
+            self._costs.observe(job.rate_key, job.units, ending.seconds, job.first_rate)
+            self._quarantine.succeeded(job)
             queued = run.started - ticket.admitted
-            body = b"".join(run.chunks)
-            outcome = Outcome(body, ending.media_type, run.slot.name, queued, ending.seconds, ticket.attempts)
+            outcome = Outcome(
+                b"".join(run.chunks), ending.media_type, run.slot.name, queued, ending.seconds, ticket.attempts
+            )
             self._settle(ticket, "done", outcome)
-        elif isinstance(ending, WorkFailed):
-            self._settle(ticket, "failed", ending)
-        elif ticket.attempts < MAX_ATTEMPTS and not self._stopping:
-            ticket.run = None
-            ticket.entry = lane.queue.push_first(ticket, self._predict(job))
         else:
-            self._settle(ticket, "lost", ending)
+            self._settle(ticket, "failed", ending)
+        self._pump(lane)
+
+    def _lost(self, lane: Lane, run: Run, lost: WorkLost) -> None:
+        """Its worker died. Innocent until alone: of jobs that died together each runs again by itself."""
+        ticket, others = run.ticket, lane.runs[run.slot.name]
+        for other in others:
+            other.alone = False
+        ticket.deaths += run.alone and not others
+        again = not ticket.settled and ticket.attempts < MAX_ATTEMPTS and not self._stopping
+        in_time = ticket.cost <= self._seconds_left(ticket)
+        ticket.log("job lost", worker=run.slot.name, reason=lost.reason, again=again and in_time)
+        if again and in_time:
+            ticket.run = None
+            ticket.entry = lane.queue.push_again(ticket, ticket.cost, ticket.job.client)
+            return
+        self._blame(lane, ticket, FATAL_DEATHS if ticket.attempts == MAX_ATTEMPTS else ticket.deaths)
+        if again:
+            self._settle(ticket, "deadline", DeadlinePassed())
+        elif ticket.attempts < MAX_ATTEMPTS:
+            self._settle(ticket, "refused", Stopping())
+        else:
+            self._settle(ticket, "lost", lost)
+
+    def _blame(self, lane: Lane, ticket: Ticket, deaths: int) -> None:
+        """So many workers died of it, unless the server ends them itself."""
+        if deaths and not self._stopping and self._quarantine.died(ticket.job, deaths):
+            ticket.log("quarantined")
+            self._observer.job_quarantined(lane.name)
+
+    def _seconds_left(self, ticket: Ticket) -> float:
+        deadline = ticket.job.deadline
+        return math.inf if deadline is None else ticket.admitted + deadline - self._clock.now()
+
+    def _expire(self, ticket: Ticket) -> None:
+        lane = self._lanes[ticket.job.lane]
+        self._settle(ticket, "deadline", DeadlinePassed())
+        self._abandon(lane, ticket)
         self._pump(lane)
 
     def _withdraw(self, batch: Batch) -> None:
@@ -234,24 +248,29 @@ class Dispatcher:
         if unsettled:
             self._pump_all(batch)
 
-    def _drop(self, lane: _Lane, ticket: Ticket) -> None:
+    def _drop(self, lane: Lane, ticket: Ticket) -> None:
         ticket.batch.answer.cancel()
         self._settle(ticket, "cancelled", None)
-        if (run := ticket.run) is None:
-            self._dequeue(lane, ticket)
-        else:
-            grace = self._watchdog.cancel_grace
-            run.kill_after(grace, f"not stopped {grace:.0f} s after a cancel")
-            run.slot.cancel(run.number)
+        self._abandon(lane, ticket)
 
-    def _dequeue(self, lane: _Lane, ticket: Ticket) -> None:
+    def _abandon(self, lane: Lane, ticket: Ticket) -> None:
+        """Nobody wants it any more: it does not start, or stops."""
         if ticket.entry is not None:
             lane.queue.remove(ticket.entry)
             ticket.entry = None
+            self._blame(lane, ticket, ticket.deaths)
+        elif ticket.run is not None:
+            grace = self._watchdog.cancel_grace
+            ticket.run.kill_after(grace, f"not stopped {grace:.0f} s after a cancel")
+            ticket.run.slot.cancel(ticket.run.number)
 
     def _settle(self, ticket: Ticket, label: str, result: Outcome | DispatchError | None) -> None:
-        """The one place where a job's fate is sealed and counted."""
+        """The one place where a job's fate is sealed and counted, the first that it meets."""
+        if ticket.settled:
+            return
         ticket.settled = True
+        if ticket.expiry is not None:
+            ticket.expiry.cancel()
         now = self._clock.now()
         started = ticket.run.started if ticket.run else now
         work = result.work_seconds if isinstance(result, Outcome) else now - started
@@ -260,11 +279,9 @@ class Dispatcher:
         elif result is not None:
             ticket.outcome = result if isinstance(result, Outcome) else None
             ticket.batch.settled(result)
+        if label == "refused":
+            self._observer.job_refused(ticket.job.lane, Stopping.why)
         self._observer.job_finished(ticket.job.lane, label, started - ticket.admitted, work)
 
     def _predict(self, job: Job) -> float:
         return self._costs.predict(job.rate_key, job.units, job.first_rate)
-
-    def _ready_workers(self, lane: _Lane) -> int:
-        ready = (SlotState.READY, SlotState.BUSY)
-        return sum(slot.statistics().state in ready for slot in self._crew.slots(lane.name))

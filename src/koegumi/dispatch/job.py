@@ -13,6 +13,9 @@ class Job:
 
     Cost is `units` x the measured seconds of work for a unit of `rate_key`. A unit is a second of sound on a synthesis
     lane, a character on the query lane. `first_rate` is the guess until something was measured.
+
+    `client` is who asked, for the sharing of workers. Batch jobs come after interactive ones. `deadline` is how many
+    seconds from its submission on it is worth anything. `kind` and `voice` (a style id) are for people.
     """
 
     lane: str
@@ -20,6 +23,11 @@ class Job:
     rate_key: str
     units: float
     first_rate: float
+    client: str = ""
+    batch: bool = False
+    deadline: float | None = None
+    kind: str = ""
+    voice: int | None = None
 
 
 @dataclass(frozen=True)
@@ -38,16 +46,68 @@ class DispatchError(Exception):
     """Why a job has no outcome."""
 
 
-class QueueFull(DispatchError):  # noqa: N818 - reads as a sentence where it is raised
-    """No room now; come back in `retry_after` whole seconds."""
+class Refused(DispatchError):  # noqa: N818 - reads as a sentence where it is raised
+    """The job was not admitted. `why` is a word for it, for counters."""
 
-    def __init__(self, retry_after: int) -> None:
-        super().__init__(f"the queue is full; try again in {retry_after} s")
+    why = ""
+
+
+class ComeBack(Refused):
+    """Not now; in `retry_after` whole seconds perhaps."""
+
+    def __init__(self, text: str, retry_after: int) -> None:
+        super().__init__(f"{text}; try again in {retry_after} s")
         self.retry_after = retry_after
 
 
-class Stopping(DispatchError):  # noqa: N818
-    """The server is shutting down and takes no work."""
+class QueueFull(ComeBack):
+    """No room."""
+
+    why = "full"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("the queue is full", retry_after)
+
+
+class ShareUsed(ComeBack):
+    """The queue is over half full, others wait too, and the client has more than its share of it."""
+
+    why = "share"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("others wait too, and most of the queue is yours", retry_after)
+
+
+class DeadlineTooShort(ComeBack):
+    """What waits and the job itself would most likely take longer than its deadline."""
+
+    why = "deadline"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("the deadline cannot be met", retry_after)
+
+
+class Quarantined(Refused):
+    """The same job was at work when workers died; it is refused for `retry_after` seconds more."""
+
+    why = "quarantine"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"this request was at work when workers died, and is refused for {retry_after} s more")
+        self.retry_after = retry_after
+
+
+class Stopping(Refused):
+    """The server is shutting down and takes no work, or does not try again what was lost."""
+
+    why = "stopping"
+
+
+class DeadlinePassed(DispatchError):  # noqa: N818
+    """The deadline came first."""
+
+    def __init__(self) -> None:
+        super().__init__("the deadline has passed")
 
 
 class WorkFailed(DispatchError):  # noqa: N818

@@ -1,42 +1,54 @@
-"""The order in which a lane's jobs run: the shortest first, but none is passed for ever."""
+"""The order in which a lane's jobs run."""
 
 from __future__ import annotations
 
-import heapq
 import itertools
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import Generic
 
-T = TypeVar("T")
+from koegumi.dispatch.entry import NANO, Entry, EntryHeap, T
+from koegumi.dispatch.shares import Shares
 
+GRACE = 10.0
 PATIENCE = 5.0
-NANO = 1_000_000_000
 
 
-@dataclass(order=True)
-class Entry(Generic[T]):
-    """A place in the queue; jobs that run again have urgency 0, all others 1."""
+@dataclass
+class Held:
+    """What one client has in the queue."""
 
-    urgency: int
-    due: float
-    number: int
-    item: T = field(compare=False)
-    nanoseconds: int = field(compare=False)
-    waiting: bool = field(default=True, compare=False)
+    count: int = 0
+    nanoseconds: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return self.nanoseconds / NANO
 
 
 class LaneQueue(Generic[T]):
-    """Smallest `arrival + PATIENCE x cost` first, ties in order of arrival.
+    """Its laws, the first before the later ones:
 
-    A job of cost c is never passed by one that arrives more than PATIENCE x c after it. Costs are summed in whole
-    nanoseconds: a float sum would drift, and an empty queue has to have a backlog of exactly nothing.
+    1. Jobs that run again come before all others, in the order in which they were lost.
+    2. Ageing: a job is due GRACE + PATIENCE x its cost after its arrival. Every second start is for the job that is
+       due longest, whosever and of whatever class it is. So a job that is due waits for two starts at most for each
+       that was due before it, and one more: every wait is bounded, and ageing takes half of the starts at most.
+    3. Interactive jobs come before batch.
+    4. Clients share: who has had least, in seconds of predicted work, comes first (`Shares`).
+    5. A client's shortest job comes first.
+
+    All are ties in order of arrival in the end.
     """
 
     def __init__(self) -> None:
-        self._heap: list[Entry[T]] = []
+        self._again: EntryHeap[T] = EntryHeap()
+        self._by_due: EntryHeap[T] = EntryHeap()
+        self._classes: tuple[Shares[T], Shares[T]] = (Shares(), Shares())  # interactive, batch
+        self._held: defaultdict[str, Held] = defaultdict(Held)
         self._numbers = itertools.count()
         self._waiting = 0
         self._nanoseconds = 0
+        self._turn_of_due = False
 
     def __len__(self) -> int:
         return self._waiting
@@ -45,31 +57,84 @@ class LaneQueue(Generic[T]):
     def backlog_seconds(self) -> float:
         return self._nanoseconds / NANO
 
-    def push(self, item: T, arrival: float, cost: float) -> Entry[T]:
-        return self._push(item, 1, arrival + PATIENCE * cost, cost)
+    @property
+    def clients(self) -> int:
+        """How many have jobs here."""
+        return len(self._held)
 
-    def push_first(self, item: T, cost: float) -> Entry[T]:
+    def held(self, client: str) -> Held:
+        return self._held.get(client, Held())
+
+    def push(self, item: T, arrival: float, cost: float, client: str = "", batch: bool = False) -> Entry[T]:
+        self._classes[batch].come(client)
+        due = arrival + GRACE + PATIENCE * cost
+        return self._insert(Entry(item, next(self._numbers), client, batch, False, round(cost * NANO), due))
+
+    def push_again(self, item: T, cost: float, client: str = "") -> Entry[T]:
         """Before all others, behind those that were pushed so earlier."""
-        return self._push(item, 0, 0.0, cost)
+        return self._insert(Entry(item, next(self._numbers), client, False, True, round(cost * NANO), 0.0))
 
-    def first(self) -> Entry[T] | None:
-        """The next to run, which stays in the queue until it is removed."""
-        while self._heap and not self._heap[0].waiting:
-            heapq.heappop(self._heap)
-        return self._heap[0] if self._heap else None
+    def first(self, now: float) -> Entry[T] | None:
+        """The next to run, which stays in the queue until it is started or removed."""
+        if (entry := self._again.first()) is not None:
+            return entry
+        if self._turn_of_due and (entry := self._by_due.first()) is not None and entry.due <= now:
+            return entry
+        return self._classes[False].first() or self._classes[True].first()
+
+    def start(self, entry: Entry[T]) -> None:
+        """Take out what `first` gave, and charge its client."""
+        if not entry.again:
+            self._turn_of_due = not self._turn_of_due
+            self._classes[entry.batch].charge(entry)
+        self.remove(entry)
 
     def remove(self, entry: Entry[T]) -> None:
-        """Take it out, wherever it stands. The heap drops it later, at the latest when half of it is dead."""
+        """Take it out, wherever it stands; its client got nothing."""
         entry.waiting = False
+        if entry.again:
+            self._again.one_left()
+        else:
+            self._by_due.one_left()
+            self._classes[entry.batch].one_left(entry)
         self._waiting -= 1
         self._nanoseconds -= entry.nanoseconds
-        if len(self._heap) > 2 * self._waiting + 8:
-            self._heap = [kept for kept in self._heap if kept.waiting]
-            heapq.heapify(self._heap)
+        held = self._held[entry.client]
+        held.count -= 1
+        held.nanoseconds -= entry.nanoseconds
+        if not held.count:
+            del self._held[entry.client]
 
-    def _push(self, item: T, urgency: int, due: float, cost: float) -> Entry[T]:
-        entry = Entry(urgency, due, next(self._numbers), item, round(cost * NANO))
-        heapq.heappush(self._heap, entry)
+    def seconds_ahead(self, client: str, batch: bool, cost: float) -> float:
+        """The work that would come before a new job: an estimate, without ageing and without what is still to come."""
+        nanoseconds = sum(entry.nanoseconds for entry in self._again)
+        if batch:
+            nanoseconds += sum(entry.nanoseconds for entry in self._by_due if not entry.batch)
+        return (nanoseconds + self._classes[batch].ahead(client, round(cost * NANO))) / NANO
+
+    def in_order(self, now: float) -> list[T]:
+        """All that wait as they would run if time stood still and nobody came or left. For people: it takes a while."""
+        copy: LaneQueue[T] = LaneQueue()
+        copy._turn_of_due = self._turn_of_due
+        for there, here in zip(copy._classes, self._classes, strict=True):
+            there.same_past(here)
+        for entry in [*self._again, *self._by_due]:
+            copy._insert(replace(entry))
+        order = []
+        while (first := copy.first(now)) is not None:
+            order.append(first.item)
+            copy.start(first)
+        return order
+
+    def _insert(self, entry: Entry[T]) -> Entry[T]:
+        if entry.again:
+            self._again.push(entry.number, entry)
+        else:
+            self._classes[entry.batch].push(entry)
+            self._by_due.push(entry.due, entry)
         self._waiting += 1
         self._nanoseconds += entry.nanoseconds
+        held = self._held[entry.client]
+        held.count += 1
+        held.nanoseconds += entry.nanoseconds
         return entry

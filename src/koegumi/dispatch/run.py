@@ -6,14 +6,19 @@ Jobs that were submitted together share a batch, which has one answer.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import structlog
+
 from koegumi.dispatch.clock import Clock, Handle
+from koegumi.dispatch.entry import Entry
 from koegumi.dispatch.job import DispatchError, Job, Outcome, WorkFailed, WorkLost
-from koegumi.dispatch.queue import Entry
 from koegumi.pool.slot import Slot
 from koegumi.wire.messages import End, Failure
+
+log = structlog.get_logger("koegumi.dispatch")
 
 Ending = End | WorkFailed | WorkLost
 
@@ -42,16 +47,28 @@ class Batch:
 
 @dataclass(eq=False)
 class Ticket:
-    """`entry` is its place in the queue while it waits; `run` its attempt from the start on, None while it waits."""
+    """`entry` is its place in the queue while it waits; `run` its attempt from the start on, None while it waits.
 
+    `deaths` counts those of workers that had nothing else; `context` holds what the log is to say of its request.
+    """
+
+    number: int
     job: Job
+    cost: float
     admitted: float
     batch: Batch
+    context: contextvars.Context = field(default_factory=contextvars.copy_context, repr=False)
     attempts: int = 0
+    deaths: int = 0
+    expiry: Handle | None = None
     entry: Entry[Ticket] | None = None
     run: Run | None = None
     settled: bool = False
     outcome: Outcome | None = None
+
+    def log(self, event: str, **values: object) -> None:
+        """A line among those of its request."""
+        self.context.run(log.warning, event, job=self.number, lane=self.job.lane, kind=self.job.kind, **values)
 
     @property
     def left(self) -> bool:
@@ -66,8 +83,10 @@ class Run:
         self.number = number
         self.ticket = ticket
         self.slot = slot
+        self.cost = ticket.cost
         self.started = clock.now()
         self.again = ticket.attempts > 1
+        self.alone = True  # as far as is known when its worker dies: the first to hear of it tells the others
         self.chunks: list[bytes] = []
         self._clock = clock
         self._on_end = on_end
