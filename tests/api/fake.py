@@ -20,7 +20,7 @@ from koegumi.api.keys import Keys
 from koegumi.api.origins import Origins
 from koegumi.api.user_dict import compiler
 from koegumi.dispatch.job import Job, Outcome
-from koegumi.dispatch.statistics import DispatchStatistics, LaneStatistics
+from koegumi.dispatch.statistics import DispatchStatistics, JobStatistics, LaneStatistics
 from koegumi.pool.slot import SlotState, SlotStatistics
 from koegumi.schema.http import decode
 from koegumi.state.state import Places as StatePlaces
@@ -68,9 +68,13 @@ class FakeDispatcher:
 
     reply: Reply = lambda job: outcome()
     jobs: list[Job] = field(default_factory=list)
+    explained: list[JobStatistics] = field(default_factory=list)
     held: asyncio.Event | None = None
     started: asyncio.Event | None = None
     running: int = 0
+
+    def explain(self) -> list[JobStatistics]:
+        return self.explained
 
     async def submit_all(self, jobs: Sequence[Job]) -> list[Outcome]:
         return await asyncio.gather(*map(self.submit, jobs))

@@ -84,6 +84,8 @@ def test_metrics() -> None:
     house.metrics.job_finished("query", "done", 0.002, 0.02)
     house.metrics.job_finished("query", "cancelled", 0.2, 0.3)
     house.metrics.job_finished("query", "refused", 0, 0)
+    house.metrics.job_refused("query", "share")
+    house.metrics.job_quarantined("query")
     answer = house.ask("GET", "/metrics")
     assert answer.headers["content-type"].startswith("text/plain")
     lines = answer.text.splitlines()
@@ -98,6 +100,8 @@ def test_metrics() -> None:
         'koegumi_worker_restarts_total{lane="query"} 2.0',
         'koegumi_jobs_total{lane="query",outcome="done"} 1.0',
         'koegumi_jobs_total{lane="query",outcome="refused"} 1.0',
+        'koegumi_refusals_total{lane="query",reason="share"} 1.0',
+        'koegumi_quarantines_total{lane="query"} 1.0',
         'koegumi_job_queue_seconds_count{lane="query"} 2.0',
         'koegumi_job_queue_seconds_bucket{lane="query",le="0.0025"} 1.0',
         'koegumi_job_work_seconds_count{lane="query"} 1.0',

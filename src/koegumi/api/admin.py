@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import asdict
+from typing import Any
 
 from fastapi import APIRouter, Depends, HTTPException, Request
+from starlette.responses import JSONResponse, Response
 
 from koegumi.api.front import TheFront
+from koegumi.dispatch.statistics import JobStatistics
 
 # A proxy on this machine makes everyone look local; it says so by one of these.
 FORWARDED = ("X-Forwarded-For", "Forwarded")
@@ -22,6 +26,17 @@ async def admin_only(request: Request, front: TheFront) -> None:
 
 
 router = APIRouter(prefix="/admin", include_in_schema=False, dependencies=[Depends(admin_only)])
+
+
+@router.get("/queue")
+async def queue(front: TheFront) -> Response:
+    """Every job that runs, and those that wait as they would run if no other came; costs, ages and deadlines in
+    seconds."""
+    return JSONResponse([_shown(job) for job in front.dispatcher.explain()])
+
+
+def _shown(job: JobStatistics) -> dict[str, Any]:
+    return {name: round(value, 3) if isinstance(value, float) else value for name, value in asdict(job).items()}
 
 
 def _is_local(request: Request) -> bool:

@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from koegumi.api.keys import Keys
 from koegumi.api.origins import Origins
 from koegumi.dispatch.job import Job, Outcome
-from koegumi.dispatch.statistics import DispatchStatistics
+from koegumi.dispatch.statistics import DispatchStatistics, JobStatistics
 from koegumi.pool.slot import SlotStatistics
 from koegumi.state.state import State
 from koegumi.telemetry import Metrics
@@ -25,6 +25,9 @@ class Submits(Protocol):
 
     async def submit_all(self, jobs: Sequence[Job]) -> list[Outcome]:
         """All are admitted, or none; the first error withdraws the others."""
+
+    def explain(self) -> list[JobStatistics]:
+        """All jobs as they stand: for each lane those that run, then those that wait, in their order."""
 
 
 @dataclass(frozen=True)
