@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: setup serve test check fault bench-concurrency bench-latency lock clean
+.PHONY: setup serve test check fault soak bench-concurrency bench-latency lock clean
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
@@ -39,6 +39,10 @@ test: setup $(VENV)/.dev
 ## fault: real workers killed, stopped and hung, within time bounds
 fault: setup $(VENV)/.dev
 	$(BIN)/python -m pytest -m fault tests/fault $(TESTARGS)
+
+## soak: the same for longer, and memory; by hand
+soak: setup $(VENV)/.dev
+	KOEGUMI_FAULT_SECONDS=180 $(BIN)/python -m pytest -m "fault or soak" tests/fault $(TESTARGS)
 
 ## bench-concurrency: the tables of the README, and bench/out/concurrency.png
 bench-concurrency: setup $(VENV)/.dev
