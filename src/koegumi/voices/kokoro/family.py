@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from koegumi.voices.interface import Device, Places, Progress, Speaker, Style, StyleFiles
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from koegumi.voices.kokoro.synthesis import KokoroSynthesis
 
 VERSION = "1.0"
-REAL_TIME_FACTOR = 0.3
+REAL_TIME_FACTOR = 0.5
 
 
 class KokoroFamily:
@@ -21,7 +22,7 @@ class KokoroFamily:
 
     def find(self, places: Places) -> list[Speaker]:
         prepared = find_prepared(places)
-        policy = prepared.policy.read_text(encoding="utf-8")
+        policy = resources.files(__package__).joinpath("policy.md").read_text(encoding="utf-8")
         return [_speaker(prepared, policy, **entry) for entry in _entries(prepared)]
 
     def prepare(self, places: Places, device: str, progress: Progress) -> None:

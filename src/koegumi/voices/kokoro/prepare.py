@@ -82,7 +82,6 @@ def _build(packages: Packages, folder: Path, name: str, progress: Progress) -> N
     for speaker in speakers:
         speaker["uuid"] = str(uuid.uuid5(uuid.NAMESPACE_URL, f"koegumi/kokoro/{speaker['voice']}"))
     _write_json(prepared.speakers, speakers)
-    prepared.policy.write_text(_resource("policy.md"), encoding="utf-8")
     _draw(prepared, speakers)
     _render_samples(prepared, speakers, progress)
     temporary.rename(folder / name)

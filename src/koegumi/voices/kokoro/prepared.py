@@ -24,10 +24,6 @@ class Prepared:
         return self.root / "speakers.json"
 
     @property
-    def policy(self) -> Path:
-        return self.root / "policy.md"
-
-    @property
     def vocabulary(self) -> Path:
         return self.root / "vocabulary.json"
 
