@@ -153,9 +153,14 @@ async def test_lines_about_a_job_carry_its_request() -> None:
             house.slots[0].come_back()
         with pytest.raises(WorkLost):
             await job
+        with structlog.contextvars.bound_contextvars(request_id="r-2"):
+            await house.submit(b"bug")
+        house.slots[0].failed(b"bug")
     assert [(line["event"], line["request_id"]) for line in lines] == [
         ("job lost", "r-1"),
         ("job lost", "r-1"),
         ("quarantined", "r-1"),
+        ("job failed", "r-2"),
     ]
     assert [line["again"] for line in lines[:2]] == [True, False]
+    assert [line.get("run") for line in lines] == [1, 2, None, 3]  # by which workers know them

@@ -200,6 +200,8 @@ class Dispatcher:
             )
             self._settle(ticket, "done", outcome)
         else:
+            if ending.failure.kind == "internal":  # the worker's log has the trace, under the number of the run
+                ticket.log("job failed", worker=run.slot.name, run=run.number)
             self._settle(ticket, "failed", ending)
         self._pump(lane)
 
@@ -211,7 +213,7 @@ class Dispatcher:
         ticket.deaths += run.alone and not others
         again = not ticket.settled and ticket.attempts < MAX_ATTEMPTS and not self._stopping
         in_time = ticket.cost <= self._seconds_left(ticket)
-        ticket.log("job lost", worker=run.slot.name, reason=lost.reason, again=again and in_time)
+        ticket.log("job lost", worker=run.slot.name, run=run.number, reason=lost.reason, again=again and in_time)
         if again and in_time:
             ticket.run = None
             ticket.entry = lane.queue.push_again(ticket, ticket.cost, ticket.job.client)
