@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: setup serve test check fault soak bench-concurrency bench-latency lock clean
+.PHONY: setup serve test check fault test-clients test-schema soak bench-concurrency bench-latency lock clean
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
@@ -40,6 +40,22 @@ test: setup $(VENV)/.dev
 fault: setup $(VENV)/.dev
 	$(BIN)/python -m pytest -m fault tests/fault $(TESTARGS)
 
+# A client is installed as its lock says, in an environment that has nothing of ours.
+CLIENTS := voicevox-client voicevox-py mcp-server-voicevox demo-video-generator
+.venv-clients/%/.installed: requirements/clients/%.lock $(VENV)/.python
+	$(BIN)/python -m venv .venv-clients/$*
+	.venv-clients/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	touch $@
+.PRECIOUS: .venv-clients/%/.installed
+
+## test-clients: clients of VOICEVOX as they are, and the calls of its editor
+test-clients: setup $(VENV)/.dev $(CLIENTS:%=.venv-clients/%/.installed)
+	$(BIN)/python -m pytest -m clients tests/clients $(TESTARGS)
+
+## test-schema: 5,000 generated cases and no 500; KOEGUMI_SCHEMA_CASES=500 is shorter
+test-schema: setup $(VENV)/.dev .venv-clients/schemathesis/.installed
+	$(BIN)/python -m pytest -m schema tests/schema $(TESTARGS)
+
 ## soak: the same for longer, and memory; by hand
 soak: setup $(VENV)/.dev
 	KOEGUMI_FAULT_SECONDS=180 $(BIN)/python -m pytest -m "fault or soak" tests/fault $(TESTARGS)
@@ -66,6 +82,10 @@ lock:
 	$(LOCK) --group dev --constraint requirements/runtime.lock --output-file requirements/dev.lock
 	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
 	  --no-emit-find-links --group build --constraint requirements/dev.lock --output-file requirements/build.lock
+	for file in requirements/clients/*.in; do \
+	  uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
+	    --no-emit-find-links $$file --output-file $${file%.in}.lock || exit 1; \
+	done
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache bench/out
+	rm -rf $(VENV) .venv-clients .mypy_cache .ruff_cache .pytest_cache bench/out
