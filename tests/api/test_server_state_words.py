@@ -152,11 +152,12 @@ def test_words_match_in_both_widths_and_in_their_case(client: httpx.Client, surf
         assert "ヌ'ヌネネ" not in kana(client, surface.lower())
 
 
-def test_a_word_with_the_numeral_100_wins_at_a_high_priority(client: httpx.Client) -> None:
-    key = add(client, "百合", "ヌヌ", priority=5)
-    assert "ヌ'ヌ" not in kana(client, "百合")
-    client.put(f"/user_dict_word/{key}", params=word("百合", "ヌヌ", priority=10))
-    assert "ヌ'ヌ" in kana(client, "百合")
+@pytest.mark.parametrize("surface", ["百合", "百度", "百戦錬磨"])
+def test_a_word_with_the_numeral_100_wins_at_a_high_priority(client: httpx.Client, surface: str) -> None:
+    key = add(client, surface, "ヌヌ", priority=5)
+    assert "ヌ'ヌ" not in kana(client, surface)
+    client.put(f"/user_dict_word/{key}", params=word(surface, "ヌヌ", priority=10))
+    assert "ヌ'ヌ" in kana(client, surface)
 
 
 @pytest.mark.parametrize("surface", ["a\n犬,1348,1348,-9999,名詞,一般,*,*,*,*,*,ワン,ワン,1/2,*", 'a",b', "a,b", "\0a"])
