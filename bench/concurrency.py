@@ -63,7 +63,7 @@ async def measure(crew: Crew, server: Server, queries: list[Query]) -> None:
         crew.in_turn.append((await one_after_another(client, four))[0])
         seconds, spoken = await at_once(client, four)
         crew.at_once.append(seconds)
-        seconds, spoken = await closed_loop(client, queries, 2 * crew.workers, 2 * len(queries))
+        seconds, spoken = await closed_loop(client, queries, 2 * crew.workers, len(queries))
         crew.rate.append(sound(spoken) / seconds)
 
 
@@ -83,13 +83,13 @@ async def load(server: Server, queries: list[Query], rate: float, short: bool) -
     rows: list[list[str | float]] = []
     async with connect(server.url) as client:
         for clients in (1, 2, 4, 8, 16):
-            requests = max(8, 2 * clients) if short else max(24, 2 * clients)
+            requests = max(8 if short else 16, 2 * clients)
             seconds, spoken = await closed_loop(client, queries, clients, requests)
             latencies = [answer.latency for answer in spoken]
             percentiles = [percentile(latencies, percent) for percent in (50, 95, 99)]
             rows.append([f"{clients} clients, closed loop", sound(spoken) / seconds, *percentiles])
         mean = sound([await speak(client, query) for query in queries]) / len(queries)
-        times = arrivals(0.7 * rate / mean, 10.0 if short else 60.0)
+        times = arrivals(0.7 * rate / mean, 10.0 if short else 40.0)
         spoken = await open_loop(client, queries, times)
         latencies = [answer.latency for answer in spoken]
         percentiles = [percentile(latencies, percent) for percent in (50, 95, 99)]
