@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from koegumi.dispatch.queue import GRACE, PATIENCE
+from koegumi.dispatch.queue import BATCH_GRACE, GRACE, PATIENCE
 
 Class = bool
 
@@ -34,7 +34,7 @@ class ModelQueue:
         here, had = self.of_class(batch), self.had[batch]
         if client not in {each.client for each in here}:
             had[client] = max(had.get(client, 0), min((had[each.client] for each in here), default=0))
-        self._add(name, cost, client, batch, False, now + GRACE + PATIENCE * cost)
+        self._add(name, cost, client, batch, False, now + (BATCH_GRACE if batch else GRACE) + PATIENCE * cost)
 
     def push_again(self, name: bytes, cost: float, client: str) -> None:
         self._add(name, cost, client, False, True, 0.0)

@@ -61,7 +61,7 @@ def test_clients_share_a_worker_and_batch_waits(query: Query, tmp_path: Path) ->
 
         send(0.1, "alpha")
         send(0.2, "alpha", X_Koegumi_Priority="batch")
-        send(5.0, "alpha")
+        send(50.0, "alpha")
         send(1.0, "alpha")
         send(1.5, "beta")
         jobs = queue(server, 5)
