@@ -90,3 +90,10 @@ def test_a_mora_without_frames_is_passed_over() -> None:
     contour = Contour.of(np.full(10, 200.0))
     hertz = impose(contour, [Target(0, 0, 0, 9.0), Target(0, 0, 10, np.log(100.0))])
     assert hertz == pytest.approx(100.0)
+
+
+def test_a_pitch_that_scales_have_made_absurd_is_held_at_what_samples_can_carry() -> None:
+    contour = Contour.of(np.full(40, 200.0))
+    hertz = impose(contour, [Target(0, 4, 20, 4000.0), Target(20, 24, 40, 5.3)])
+    assert np.isfinite(hertz).all()
+    assert hertz.max() < 12_100.0

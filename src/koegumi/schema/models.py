@@ -12,8 +12,8 @@ from pydantic_core.core_schema import CoreSchema
 
 from koegumi.schema.phonemes import CONSONANTS, VOWELS
 
-# A pitch is ln Hz: e^10 is the highest that anybody hears. Scales stop where exp() of what they make would overflow.
-Pitch = Annotated[float, Field(ge=-10, le=10)]
+# A pitch is ln Hz: e^10 is the highest that anybody hears, and the reference's mock voices go beyond.
+Pitch = Annotated[float, Field(ge=-20, le=20)]
 PitchScale = Annotated[float, Field(ge=-2, le=2)]
 IntonationScale = Annotated[float, Field(ge=-50, le=50)]
 VolumeScale = Annotated[float, Field(ge=0, le=1_000_000)]

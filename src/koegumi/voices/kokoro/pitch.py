@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 # At 10 Hz and below a frame is unvoiced for the model.
 UNVOICED_HZ = 10.0
+# The highest that 24,000 samples a second hold; scales may ask for more than exp() can give.
+MAX_PITCH = float(np.log(12_000.0))
 # Frames further below the median than this are on their way to silence or creak.
 FALLING = 0.55
 # How far below its median the model's pitch is followed.
@@ -100,7 +102,7 @@ def impose(contour: Contour, targets: Sequence[Target]) -> Floats:
     hertz = np.zeros(len(contour.hertz))
     if not voiced:
         return hertz
-    moves = [target.pitch - contour.mean(target.vowel, target.stop) for target in voiced]
+    moves = [min(target.pitch, MAX_PITCH) - contour.mean(target.vowel, target.stop) for target in voiced]
     knots = [target.vowel + part * (target.stop - target.vowel) - 0.5 for target in voiced for part in (0.25, 0.75)]
     move = np.interp(np.arange(len(hertz)), knots, np.repeat(moves, 2))
     wanted = np.exp(contour.pitch + move)
