@@ -87,7 +87,7 @@ async def load(server: Server, queries: list[Query], rate: float, short: bool) -
             seconds, spoken = await closed_loop(client, queries, clients, requests)
             latencies = [answer.latency for answer in spoken]
             percentiles = [percentile(latencies, percent) for percent in (50, 95, 99)]
-            rows.append([f"{clients} clients, closed loop", sound(spoken) / seconds, *percentiles])
+            rows.append([f"{clients} client{'s' * (clients > 1)}, closed loop", sound(spoken) / seconds, *percentiles])
         mean = sound([await speak(client, query) for query in queries]) / len(queries)
         times = arrivals(0.7 * rate / mean, 10.0 if short else 40.0)
         spoken = await open_loop(client, queries, times)
@@ -135,9 +135,9 @@ async def run(rounds: int, short: bool) -> dict[str, tuple[float, bool]]:
                 await measure(crew, server, queries)
             bare.append(measure_bare(processes, queries, seconds_of_sound))
         print(f"{this_machine()}; medians of {rounds} interleaved rounds\n")
-        print(crew_table(all_crews, bare), "\n")
+        print(crew_table(all_crews, bare) + "\n")
         results = verdicts(all_crews[1], all_crews[2], bare)
-        print(table(["ratio within a round", "median"], [[name, value] for name, (value, _) in results.items()]), "\n")
+        print(table(["ratio within a round", "median"], [[name, value] for name, (value, _) in results.items()]) + "\n")
         print(await load(servers[-1], queries, median(all_crews[-1].rate), short))
     draw(all_crews, OUT / "concurrency.png")
     return results
