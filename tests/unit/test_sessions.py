@@ -63,7 +63,8 @@ def test_an_unknown_device_is_refused() -> None:
 
 
 def test_convolutions_on_the_cpu_are_seen_there(convolution: Path) -> None:
-    session = sessions.open_session(convolution, Device("cpu", 1))
+    options = sessions.session_options(Device("cuda"))
+    session = ort.InferenceSession(convolution, options, providers=["CPUExecutionProvider"])
     assert sessions.convolution_providers(session) == {"CPUExecutionProvider"}
 
 

@@ -33,8 +33,9 @@ class LaneQueue(Generic[T]):
 
     1. Jobs that run again come before all others, in the order in which they were lost.
     2. Ageing: a job is due GRACE (batch: BATCH_GRACE) + PATIENCE x its cost after its arrival. Every second start is
-       for the job that is due longest, whosever and of whatever class it is. So a job that is due waits for two starts at most for each
-       that was due before it, and one more: every wait is bounded, and ageing takes half of the starts at most.
+       for the job that is due longest, whosever and of whatever class it is. So a job that is due waits for two starts
+       at most for each that was due before it, and one more: every wait is bounded, and ageing takes half of the
+       starts at most.
     3. Interactive jobs come before batch.
     4. Clients share: who has had least, in seconds of predicted work, comes first (`Shares`).
     5. A client's shortest job comes first.

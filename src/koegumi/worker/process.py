@@ -46,14 +46,21 @@ def be_expendable(parent: int) -> None:
         os._exit(1)
 
 
+def be_nice() -> None:
+    """Only now: a worker that comes back should be back soon. On Linux each thread has a niceness of its own."""
+    if sys.platform == "linux":
+        for thread in os.listdir("/proc/self/task"):
+            os.setpriority(os.PRIO_PROCESS, int(thread), NICE)
+    else:
+        os.nice(NICE)
+
+
 def serve(fd: int, log_fd: int) -> None:
     """Run until the front closes the socket. The log has a file of its own: whatever runs here may print."""
     link = Link(socket.socket(fileno=fd))
     config = msgspec.msgpack.decode(link.read().payload, type=WorkerConfig)
     configure_logging(open(log_fd, "w", encoding="utf-8", errors="backslashreplace"))  # noqa: SIM115 - until the end
     structlog.contextvars.bind_contextvars(worker=config.name)
-    if config.lane != "query":
-        os.nice(NICE)
     worker = Worker(link)
     threading.Thread(target=worker.listen, daemon=True, name="listen").start()
     try:
@@ -64,6 +71,8 @@ def serve(fd: int, log_fd: int) -> None:
         log.exception("loading failed")
         link.send_struct(FrameType.BROKEN, Broken(str(error) or type(error).__name__))
         sys.exit(1)
+    if config.lane != "query":
+        be_nice()
     link.send_struct(FrameType.READY, Ready(pid=os.getpid(), capacity=1, device=handlers.device))
     worker.work(handlers)
 

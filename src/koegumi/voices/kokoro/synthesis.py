@@ -75,7 +75,7 @@ class KokoroSynthesis:
 
     def warm_up(self) -> None:
         """Speak once, so that what a device lacks shows at the start and no client waits for its first kernels."""
-        moras = [Mora("ア", None, None, "a", 0.1, 5.0)] * 10
+        moras = [Mora("ア", None, None, "a", 0.1, 5.0)] * 3
         self.synthesis(AudioQuery([AccentPhrase(moras, 1)]), next(iter(self._voices)), False, FreeRun())
 
     def _render(
