@@ -14,7 +14,7 @@ from tests.harness import SINE, Server, serving
 
 pytestmark = pytest.mark.fault
 
-WHOLE_WITHIN = 15.0
+WHOLE_WITHIN = 5.0
 TEXTS = ("はい。", "こんにちは。", "声が聞こえます。", "雨が降りました。", "三つ目の駅で降ります。")
 
 
