@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: setup serve test check fault test-clients test-schema soak bench-concurrency bench-latency bench-multi lock clean
+.PHONY: setup serve test check fault test-clients test-schema soak bench-concurrency bench-latency bench-multi bench-share lock clean
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
@@ -67,6 +67,10 @@ bench-concurrency: setup $(VENV)/.dev
 ## bench-latency: a busy server's answers to /version and /audio_query
 bench-latency: setup $(VENV)/.dev
 	$(BIN)/python -m bench.latency $(ARGS)
+
+## bench-share: what a crew gives of what bare processes give
+bench-share: setup $(VENV)/.dev
+	$(BIN)/python -m bench.share $(ARGS)
 
 ## bench-multi: one /multi_synthesis on one worker and on two
 bench-multi: setup $(VENV)/.dev

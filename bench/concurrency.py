@@ -55,15 +55,20 @@ def crews(cores: int) -> list[Crew]:
 
 
 async def measure(crew: Crew, server: Server, queries: list[Query]) -> None:
-    """One round: one alone, two at once, four in turn, four at once."""
+    """One round: one alone, two at once, four in turn, four at once, and the rate."""
     async with connect(server.url) as client:
         four = queries[:FOUR]
         crew.one.append((await speak(client, four[0])).latency)
         crew.pair.append((await at_once(client, [four[0], four[0]]))[0])
         crew.in_turn.append((await one_after_another(client, four))[0])
-        seconds, spoken = await at_once(client, four)
-        crew.at_once.append(seconds)
-        seconds, spoken = await closed_loop(client, queries, 2 * crew.workers, len(queries))
+        crew.at_once.append((await at_once(client, four))[0])
+    await measure_rate(crew, server, queries)
+
+
+async def measure_rate(crew: Crew, server: Server, queries: list[Query]) -> None:
+    """Seconds of sound a second. Long enough that the end, when one worker has nothing left to do, weighs little."""
+    async with connect(server.url) as client:
+        seconds, spoken = await closed_loop(client, queries, 2 * crew.workers, 3 * len(queries))
         crew.rate.append(sound(spoken) / seconds)
 
 
