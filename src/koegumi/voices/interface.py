@@ -43,23 +43,37 @@ class NotPrepared(Exception):  # noqa: N818 - reads as a sentence where it is ra
     """A family's files are not there yet; the message says which command makes them."""
 
 
+class Readable(Protocol):
+    """A file of its own, or a member of another; equal ones are the same. A `Path` is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read_bytes(self) -> bytes:
+        """Raises OSError."""
+
+    def __hash__(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class StyleFiles:
     """What /speaker_info shows of a style; files are read when asked for."""
 
-    icon: Path
-    samples: tuple[Path, ...]
-    portrait: Path | None = None
+    icon: Readable
+    samples: tuple[Readable, ...]
+    portrait: Readable | None = None
 
 
 @dataclass(frozen=True)
 class Style:
-    """`type` is talk, or one of song: singing_teacher (lengths and pitches), frame_decode (sound), sing (both)."""
+    """`type` is talk, or one of song: singing_teacher (lengths and pitches), frame_decode (sound), sing (both).
+    `source` is the file that it comes from, where that is known."""
 
     id: int
     name: str
     files: StyleFiles
     type: str = "talk"
+    source: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +86,7 @@ class Speaker:
     version: str
     styles: tuple[Style, ...]
     policy: str
-    portrait: Path
+    portrait: Readable
     capabilities: frozenset[Capability] = TALK
     lane: str = "synthesis"
     real_time_factor: float = 0.3
