@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 
 from koegumi.schema.models import SpeakerInfo, StyleInfo
 from koegumi.voices.catalog import Catalog
-from koegumi.voices.interface import Speaker, Style
+from koegumi.voices.interface import Readable, Speaker, Style
 
 
 class Resources:
@@ -18,41 +18,45 @@ class Resources:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._edition = -1
-        self._known: dict[Path, str] = {}
+        self._known: dict[Readable, str] = {}
 
     @property
-    def _hashes(self) -> dict[Path, str]:
+    def _hashes(self) -> dict[Readable, str]:
         """Of all files, read once for each edition of the catalog."""
         if self._edition != (edition := self._catalog.edition):
-            paths = {path for speaker in self._catalog.speakers for path in _files(speaker)}
-            self._known = {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-            self._edition = edition
+            known: dict[Readable, str] = {}
+            for file in {file for speaker in self._catalog.speakers for file in _files(speaker)}:
+                with contextlib.suppress(OSError):
+                    known[file] = hashlib.sha256(file.read_bytes()).hexdigest()
+            self._known, self._edition = known, edition
         return self._known
 
-    def find(self, digest: str) -> Path | None:
-        return next((path for path, known in self._hashes.items() if known == digest), None)
+    def find(self, digest: str) -> Readable | None:
+        return next((file for file, known in self._hashes.items() if known == digest), None)
 
     def info(self, speaker: Speaker, styles: list[Style], base_url: str | None) -> SpeakerInfo:
         """With addresses below `base_url`, or in base64 without one. Raises OSError."""
 
-        def show(path: Path) -> str:
+        def show(file: Readable) -> str:
             if base_url is None:
-                return base64.b64encode(path.read_bytes()).decode()
-            return f"{base_url}_resources/{self._hashes[path]}"
+                return base64.b64encode(file.read_bytes()).decode()
+            if file not in self._hashes:
+                raise FileNotFoundError(file.name)
+            return f"{base_url}_resources/{self._hashes[file]}"
 
         infos = [
             StyleInfo(
                 id=style.id,
                 icon=show(style.files.icon),
                 portrait=show(style.files.portrait) if style.files.portrait else None,
-                voice_samples=[show(path) for path in style.files.samples],
+                voice_samples=[show(file) for file in style.files.samples],
             )
             for style in styles
         ]
         return SpeakerInfo(policy=speaker.policy, portrait=show(speaker.portrait), style_infos=infos)
 
 
-def _files(speaker: Speaker) -> Iterator[Path]:
+def _files(speaker: Speaker) -> Iterator[Readable]:
     yield speaker.portrait
     for style in speaker.styles:
         yield style.files.icon

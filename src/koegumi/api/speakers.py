@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 import anyio.to_thread
@@ -76,10 +78,16 @@ async def speaker_info(
 @router.get("/_resources/{digest}", include_in_schema=False)
 async def resource(request: Request, digest: str) -> Response:
     resources: Resources = request.app.state.resources
-    path = await anyio.to_thread.run_sync(resources.find, digest)
-    if path is None:
+    file = await anyio.to_thread.run_sync(resources.find, digest)
+    if file is None:
         raise HTTPException(404)
-    return FileResponse(path, headers=FOR_A_MONTH)
+    if isinstance(file, Path):
+        return FileResponse(file, headers=FOR_A_MONTH)
+    try:
+        content = await anyio.to_thread.run_sync(file.read_bytes)
+    except OSError:
+        raise HTTPException(404) from None
+    return Response(content, media_type=mimetypes.guess_type(file.name)[0], headers=FOR_A_MONTH)
 
 
 @router.get("/is_initialized_speaker", tags=["voices"])
