@@ -64,7 +64,7 @@ class FakeSlot:
     def room(self) -> int:
         return self.capacity - len(self.jobs) if self.ready else 0
 
-    def start(self, job_id: int, call: bytes, receiver: Receiver) -> None:
+    def start(self, job_id: int, request_id: str, call: bytes, receiver: Receiver) -> None:
         assert self.room > 0, "started without room"
         assert job_id not in self._crew.numbers, "a number twice"
         self._crew.numbers.add(job_id)

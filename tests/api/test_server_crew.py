@@ -38,9 +38,10 @@ def workers(server: Server) -> dict[str, dict[str, Any]]:
         return {worker["name"]: worker for worker in client.get("/admin/workers").json()}
 
 
-def speak(server: Server, query: Query, speaker: int = 1) -> int:
+def speak(server: Server, query: Query, request_id: str = "", speaker: int = 1) -> int:
     with server.client() as client:
-        return client.post("/synthesis", params={"speaker": speaker}, json=query).status_code
+        headers = {"X-Request-Id": request_id}
+        return client.post("/synthesis", params={"speaker": speaker}, json=query, headers=headers).status_code
 
 
 def styles(server: Server) -> list[int]:
@@ -72,7 +73,7 @@ def test_a_reload_brings_new_voices_and_loses_no_job(tmp_path: Path, query: Quer
         running = [threads.submit(speak, server, query | {"kana": "sleep 0.2"}) for _ in range(20)]
         (tmp_path / "family.py").write_text(family((1, 7)))
         assert (client.post("/admin/reload").status_code, styles(server)) == (200, [1, 7])
-        assert speak(server, query, 7) == 200
+        assert speak(server, query, speaker=7) == 200
         assert [future.result() for future in running] == [200] * 20
         after = workers(server)
         assert set(after) == set(before)
@@ -134,3 +135,14 @@ def test_what_a_library_prints_is_logged_with_its_worker_and_a_flood_is_cut(quer
         assert {line["worker"] for line in printed} == {"synthesis-1"}
         assert printed[0]["line"] == "a warning of a native library"
         assert len(printed) < 1000
+
+
+def test_a_printed_line_is_its_requests(query: Query) -> None:
+    """The next job is there as soon as the one that prints has ended."""
+    with serving("--voices", SINE, "--synthesis-workers", "1") as server, ThreadPoolExecutor(20) as threads:
+        names = [f"{'loud' if number % 2 else 'quiet'}-{number}" for number in range(40)]
+        kinds = {"loud": {"kana": "print 2"}, "quiet": {}}
+        answers = [threads.submit(speak, server, query | kinds[name.split("-")[0]], name) for name in names]
+        assert [answer.result() for answer in answers] == [200] * len(names)
+        printed = [str(line.get("request_id")) for line in server.log.events("worker printed")]
+    assert sorted(printed) == sorted(2 * [name for name in names if name.startswith("loud")])

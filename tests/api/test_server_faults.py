@@ -59,7 +59,8 @@ def test_a_bug_in_a_voice_costs_one_answer_and_no_worker(faulty: Server, query: 
     before = faulty.worker_pids()
     answer = speak(faulty, query, BUG)
     assert (answer.status_code, answer.json()) == (500, {"detail": "Internal Server Error"})
-    assert answer.headers["x-request-id"]
+    (trace,) = [line for line in faulty.log.events("job failed") if "a bug in a voice" in line.get("exception", "")]
+    assert (trace["worker"], trace["request_id"]) == ("synthesis-1", answer.headers["x-request-id"])
     assert speak(faulty, query, 1).status_code == 200
     assert faulty.worker_pids() == before
 

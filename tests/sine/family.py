@@ -96,9 +96,10 @@ def _sleep(seconds: float, run: Run) -> None:
 
 
 def _print(lines: int) -> None:
-    text = b"a warning of a native library\n" * 1000
+    line = b"a warning of a native library\n"
     for _ in range(lines // 1000):
-        os.write(1, text)
+        os.write(1, line * 1000)
+    os.write(1, line * (lines % 1000))
 
 
 class Sine:

@@ -33,7 +33,8 @@ class RequestMiddleware:
             return
         request_id = _request_id(scope)
         exchange = _Exchange(send, request_id)
-        started = scope.setdefault("state", {})["arrived"] = asyncio.get_running_loop().time()
+        started = asyncio.get_running_loop().time()
+        scope.setdefault("state", {}).update(arrived=started, request_id=request_id)
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
                 await self._app(scope, receive, exchange.send)

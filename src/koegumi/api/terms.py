@@ -22,7 +22,8 @@ def on_terms(request: Request, job: Job) -> Job:
     A deadline counts from the request's arrival, however many jobs it has one after the other.
     """
     batch = _is_batch(request) or job.batch
-    return replace(job, client=getattr(request.state, "client", ""), batch=batch, deadline=_seconds_left(request))
+    state = request.state
+    return replace(job, client=state.client, batch=batch, deadline=_seconds_left(request), request_id=state.request_id)
 
 
 def _is_batch(request: Request) -> bool:

@@ -183,7 +183,7 @@ class Dispatcher:
         lane.runs[slot.name].add(run)
         budget = self._watchdog.budget(ticket.cost)
         run.kill_after(budget, f"no answer for {budget:.0f} s")
-        slot.start(run.number, ticket.job.call, run)
+        slot.start(run.number, ticket.job.request_id, ticket.job.call, run)
 
     def _ended(self, run: Run, ending: Ending) -> None:
         ticket, job = run.ticket, run.ticket.job

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from koegumi.wire.messages import Failure
 
@@ -15,7 +15,7 @@ class Job:
     lane, a character on the query lane. `first_rate` is the guess until something was measured.
 
     `client` is who asked, for the sharing of workers. Batch jobs come after interactive ones. `deadline` is how many
-    seconds from its submission on it is worth anything. `kind` and `voice` (a style id) are for people.
+    seconds from its submission on it is worth anything. `kind`, `voice` (a style id) and `request_id` are for people.
     """
 
     lane: str
@@ -28,6 +28,7 @@ class Job:
     deadline: float | None = None
     kind: str = ""
     voice: int | None = None
+    request_id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

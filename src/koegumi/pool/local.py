@@ -25,7 +25,7 @@ from koegumi.pool.output import OutputLog
 from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
 from koegumi.pool.transport import FrameProtocol, connect
 from koegumi.wire.frames import Frame, FrameType
-from koegumi.wire.messages import Broken, End, Failure, Loading, Ready, WorkerConfig
+from koegumi.wire.messages import Broken, End, Failure, Loading, Order, Ready, WorkerConfig
 
 # Loading reads models from slow disks and warms up; it has a limit of its own, far above any job's.
 LOADING_LIMIT = 300.0
@@ -72,6 +72,7 @@ class LocalSlot:
         self.plan = plan
         self._events = events
         self._running: dict[int, Receiver] = {}
+        self._request_ids: dict[int, str] = {}  # of those that run
         self._capacity = 0
         self._link: FrameProtocol | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -122,10 +123,12 @@ class LocalSlot:
 
     # What dispatch asks.
 
-    def start(self, job_id: int, call: bytes, receiver: Receiver) -> None:
+    def start(self, job_id: int, request_id: str, call: bytes, receiver: Receiver) -> None:
         assert self._link is not None
         self._running[job_id] = receiver
-        self._link.send(FrameType.CALL, job_id, call)
+        self._request_ids[job_id] = request_id
+        order = Order(request_id, msgspec.Raw(call))
+        self._link.send(FrameType.CALL, job_id, msgspec.msgpack.encode(order))
 
     def cancel(self, job_id: int) -> None:
         if self._link is not None and job_id in self._running:
@@ -195,14 +198,18 @@ class LocalSlot:
         return exit_code
 
     def _tell_lost(self, reason: str) -> None:
-        lost, self._running = self._running, {}
+        lost, self._running, self._request_ids = self._running, {}, {}
         for receiver in lost.values():
             receiver.lost(reason)
 
     # What the worker says.
 
     def _printed(self, line: str, dropped: int) -> None:
-        log.info("worker printed", worker=self.name, line=line, **({"lines_dropped": dropped} if dropped else {}))
+        """It is known whose line it is while one job runs."""
+        values: dict[str, object] = {"lines_dropped": dropped} if dropped else {}
+        if len(self._request_ids) == 1 and (request_id := next(iter(self._request_ids.values()))):
+            values["request_id"] = request_id
+        log.info("worker printed", worker=self.name, line=line, **values)
 
     def _frame(self, frame: Frame) -> None:
         match frame.type:
@@ -237,9 +244,12 @@ class LocalSlot:
         self._events.room(self)
 
     def _finish(self, frame: Frame, answer: End | Failure) -> None:
+        if self._output is not None:
+            self._output.catch_up()  # what was printed before the end is the job's
         receiver = self._running.pop(frame.job_id, None)
         if receiver is None:
             return
+        del self._request_ids[frame.job_id]
         self._jobs_done += 1
         if isinstance(answer, End):
             self._events.succeeded(self)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import time
 from collections.abc import Callable
 
@@ -12,6 +14,8 @@ LINE_BYTES = 1000
 BURST, LINES_A_SECOND = 100, 10.0
 # A flood is read so often only: its worker prints more slowly then, but never stands still, and the front has its time.
 PAUSE = 0.01
+# As many fit into a pipe of Linux.
+PIPE_BYTES = 65536
 
 
 class OutputLog(asyncio.Protocol):
@@ -50,6 +54,14 @@ class OutputLog(asyncio.Protocol):
         if self._line or self._dropped:
             self._finish(b"")
         self.ended.set()
+
+    def catch_up(self) -> None:
+        """Read now what is in the pipe."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        with contextlib.suppress(BlockingIOError):
+            if data := os.read(self._transport.get_extra_info("pipe").fileno(), PIPE_BYTES):
+                self.data_received(data)
 
     async def close(self, patience: float) -> None:
         """Stop reading at the end of what was printed, but no later than after `patience` seconds: what the worker

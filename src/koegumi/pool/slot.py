@@ -62,8 +62,9 @@ class Slot(Protocol):
     def room(self) -> int:
         """How many more jobs it takes now; 0 unless its worker is ready."""
 
-    def start(self, job_id: int, call: bytes, receiver: Receiver) -> None:
-        """Give it a job; only with room. `receiver` is never called before this returns."""
+    def start(self, job_id: int, request_id: str, call: bytes, receiver: Receiver) -> None:
+        """Give it a job; only with room. `receiver` is never called before this returns. Its worker's log says
+        `request_id`, where it is not empty."""
 
     def cancel(self, job_id: int) -> None:
         """Ask it to stop a job; the receiver then hears `failed` (cancelled), or `done` if it was too late."""

@@ -130,6 +130,14 @@ Call = (
 )
 
 
+class Order(msgspec.Struct, array_like=True):
+    """The payload of a CALL frame: an encoded `Call`, and the id of the request that it is part of ("" for none), for
+    the log."""
+
+    request_id: str
+    call: msgspec.Raw
+
+
 class End(msgspec.Struct):
     """A job is done. `seconds` is the time it took inside the worker."""
 

@@ -18,8 +18,8 @@ import structlog
 
 from koegumi.telemetry import configure_logging
 from koegumi.voices.interface import Cancelled, VoiceError
-from koegumi.wire.frames import Frame, FrameType
-from koegumi.wire.messages import Broken, Call, End, Failure, Ready, WorkerConfig
+from koegumi.wire.frames import FrameType
+from koegumi.wire.messages import Broken, Call, End, Failure, Order, Ready, WorkerConfig
 from koegumi.worker.handlers import Answer, Handlers, Refused, open_handlers
 from koegumi.worker.link import Link
 from koegumi.worker.run import JobRun
@@ -80,7 +80,7 @@ def serve(fd: int, log_fd: int) -> None:
 class Worker:
     def __init__(self, link: Link) -> None:
         self._link = link
-        self._calls: queue.SimpleQueue[tuple[Frame, JobRun]] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[int, Order, JobRun]] = queue.SimpleQueue()
         self._runs: dict[int, JobRun] = {}
 
     def listen(self) -> None:
@@ -89,8 +89,9 @@ class Worker:
             while True:
                 frame = self._link.read()
                 if frame.type is FrameType.CALL:
+                    order = msgspec.msgpack.decode(frame.payload, type=Order)
                     run = self._runs[frame.job_id] = JobRun()
-                    self._calls.put((frame, run))
+                    self._calls.put((frame.job_id, order, run))
                 elif frame.type is FrameType.CANCEL and (found := self._runs.get(frame.job_id)):
                     found.cancel()
         except BaseException:
@@ -99,21 +100,22 @@ class Worker:
 
     def work(self, handlers: Handlers) -> None:
         while True:
-            frame, run = self._calls.get()
+            job_id, order, run = self._calls.get()
             started = time.perf_counter()
-            answer = self._answer(handlers, frame, run)
-            self._runs.pop(frame.job_id, None)
+            with structlog.contextvars.bound_contextvars(request_id=order.request_id):
+                answer = self._answer(handlers, job_id, order, run)
+            self._runs.pop(job_id, None)
             if isinstance(answer, Failure):
-                self._link.send_struct(FrameType.FAILURE, answer, frame.job_id)
+                self._link.send_struct(FrameType.FAILURE, answer, job_id)
             else:
-                self._link.send_body(frame.job_id, answer.body)
+                self._link.send_body(job_id, answer.body)
                 end = End(answer.media_type, time.perf_counter() - started)
-                self._link.send_struct(FrameType.END, end, frame.job_id)
+                self._link.send_struct(FrameType.END, end, job_id)
 
-    def _answer(self, handlers: Handlers, frame: Frame, run: JobRun) -> Answer | Failure:
+    def _answer(self, handlers: Handlers, job_id: int, order: Order, run: JobRun) -> Answer | Failure:
         try:
             run.check()
-            call: Call = msgspec.msgpack.decode(frame.payload, type=Call)
+            call: Call = msgspec.msgpack.decode(order.call, type=Call)
             return handlers.answer(call, run)
         except Cancelled:
             return Failure("cancelled", "the job was cancelled")
@@ -124,5 +126,5 @@ class Worker:
         except Exception as error:
             if run.is_cancelled:  # a terminated session raises its own error
                 return Failure("cancelled", "the job was cancelled")
-            log.exception("job failed", job=frame.job_id)
+            log.exception("job failed", job=job_id)
             return Failure("internal", f"{type(error).__name__}: {error}")
