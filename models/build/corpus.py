@@ -23,7 +23,7 @@ SPLIT = HERE / "split.json"
 SEED = 20261130
 TEST, VALIDATION = 20, 8
 # Training sentences that are spoken, and those of which only lengths and pitches are asked.
-SPOKEN, ASKED = 180, 700
+SPOKEN, ASKED, CANDIDATES = 180, 700, 2400
 MAX_MORAS = 45
 # Sounds that the dictionary never gives, in AquesTalk-like notation.
 RARE = (
@@ -64,7 +64,7 @@ def main() -> None:
     ]
     written = [line for line in written if line]
     random.Random(SEED).shuffle(written)  # noqa: S311
-    made = sentences(2 * ASKED, SEED)
+    made = sentences(CANDIDATES, SEED)
     candidates: dict[str, list[str]] = {}
     for text in [*written[TEST + VALIDATION :], *made]:
         sounds = phonemes(front_end.accent_phrases(text))
