@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ from koegumi.dispatch.statistics import JobStatistics
 from tests.api.fake import FakeDispatcher, House
 
 RUNNING = JobStatistics(7, "synthesis", "synthesis", 3, "10.0.0.9", False, 1.23456, 0.5, None, 1, None, "synthesis-1")
+LONG = replace(RUNNING, stage="coarse", share=0.56789)
 WAITING = JobStatistics(9, "synthesis", "synthesis", 2, "key-ab", True, 60.0, 4.0, 12.34567, 0, 0, None)
 
 
@@ -57,9 +59,11 @@ def test_it_needs_a_key_or_where_there_is_none_this_machine(
 
 
 def test_the_queue_is_explained_in_its_order() -> None:
-    answer = House(FakeDispatcher(explained=[RUNNING, WAITING])).ask("GET", "/admin/queue")
-    common = {"lane": "synthesis", "kind": "synthesis"}
-    assert answer.json() == [
+    answer = House(FakeDispatcher(explained=[RUNNING, WAITING, LONG])).ask("GET", "/admin/queue")
+    common = {"lane": "synthesis", "kind": "synthesis", "stage": None, "share": None}
+    running, waiting, long = answer.json()
+    assert long == running | {"stage": "coarse", "share": 0.568}
+    assert [running, waiting] == [
         common
         | {"number": 7, "voice": 3, "client": "10.0.0.9", "batch": False, "cost": 1.235, "age": 0.5, "deadline": None}
         | {"attempts": 1, "position": None, "worker": "synthesis-1"},

@@ -41,8 +41,8 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class WatchdogPolicy:
-    """A worker that gives no answer in `factor` x the predicted cost, and `floor` seconds at least, is killed;
-    so is one that does not stop within `cancel_grace` seconds of a cancel."""
+    """A worker that gives no answer and no sign of life in `factor` x the predicted cost, and `floor` seconds at least,
+    is killed; so is one that does not stop within `cancel_grace` seconds of a cancel."""
 
     floor: float = 30.0
     factor: float = 10.0
@@ -182,7 +182,7 @@ class Dispatcher:
         ticket.run = run = Run(next(self._run_numbers), ticket, slot, self._clock, self._ended)
         lane.runs[slot.name].add(run)
         budget = self._watchdog.budget(ticket.cost)
-        run.kill_after(budget, f"no answer for {budget:.0f} s")
+        run.kill_after(budget, f"no answer for {budget:.0f} s", renewed=True)
         slot.start(run.number, ticket.job.request_id, ticket.job.call, run)
 
     def _ended(self, run: Run, ending: Ending) -> None:

@@ -60,7 +60,7 @@ class Lane:
     def explain(self, now: float) -> list[JobStatistics]:
         running = [run for runs in self.runs.values() for run in runs]
         running.sort(key=lambda run: run.number)
-        return [_explained(run.ticket, now, None, run.slot.name) for run in running] + [
+        return [_explained(run.ticket, now, None, run) for run in running] + [
             _explained(ticket, now, position, None) for position, ticket in enumerate(self.queue.in_order(now))
         ]
 
@@ -78,8 +78,9 @@ class Lane:
         return sum(state in (SlotState.READY, SlotState.BUSY) for state in states)
 
 
-def _explained(ticket: Ticket, now: float, position: int | None, worker: str | None) -> JobStatistics:
+def _explained(ticket: Ticket, now: float, position: int | None, run: Run | None) -> JobStatistics:
     job = ticket.job
+    reached = run.reached if run is not None else None
     return JobStatistics(
         number=ticket.number,
         lane=job.lane,
@@ -92,5 +93,7 @@ def _explained(ticket: Ticket, now: float, position: int | None, worker: str | N
         deadline=ticket.admitted + job.deadline - now if job.deadline is not None else None,
         attempts=ticket.attempts,
         position=position,
-        worker=worker,
+        worker=run.slot.name if run is not None else None,
+        stage=reached.stage if reached is not None else None,
+        share=reached.share if reached is not None else None,
     )

@@ -9,6 +9,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 
@@ -16,7 +17,7 @@ from koegumi.dispatch.clock import Clock, Handle
 from koegumi.dispatch.entry import Entry
 from koegumi.dispatch.job import DispatchError, Job, Outcome, WorkFailed, WorkLost
 from koegumi.pool.slot import Slot
-from koegumi.wire.messages import End, Failure
+from koegumi.wire.messages import End, Failure, Progress
 
 log = structlog.get_logger("koegumi.dispatch")
 
@@ -88,19 +89,30 @@ class Run:
         self.again = ticket.attempts > 1
         self.alone = True  # as far as is known when its worker dies: the first to hear of it tells the others
         self.chunks: list[bytes] = []
+        self.reached: Progress | None = None
         self._clock = clock
         self._on_end = on_end
         self._limit: Handle | None = None
+        self._renew: Callable[[], None] | None = None
         self._ended = False
 
-    def kill_after(self, seconds: float, reason: str) -> None:
-        """Kill the worker unless the run ends in time; replaces the limit set before."""
+    def kill_after(self, seconds: float, reason: str, renewed: bool = False) -> None:
+        """Kill the worker unless the run ends in time; replaces the limit set before. Where it is `renewed` the time
+        begins anew with each sign of life: a job that shares its worker may take long, but it gets on."""
         self._clear_limit()
         self._limit = self._clock.call_later(seconds, lambda: self.slot.kill(reason))
+        self._renew = partial(self.kill_after, seconds, reason, renewed=True) if renewed else None
 
     def chunk(self, data: bytes) -> None:
         if not (self._ended or self.ticket.settled):
             self.chunks.append(data)
+
+    def progress(self, progress: Progress) -> None:
+        if self._ended:
+            return
+        self.reached = progress
+        if self._renew is not None:
+            self._renew()
 
     def done(self, end: End) -> None:
         self._end(end)

@@ -23,7 +23,8 @@ class DispatchStatistics:
 @dataclass(frozen=True)
 class JobStatistics:
     """A job that waits (`position` 0 is the next of its lane) or runs (`worker` says where). `attempts` have begun;
-    `cost`, `age` and `deadline`, what is left until it, are in seconds."""
+    `cost`, `age` and `deadline`, what is left until it, are in seconds. Of a long job that runs, `stage` is what is
+    done to it now and `share` how much of its work is done, 0 to 1."""
 
     number: int
     lane: str
@@ -37,3 +38,5 @@ class JobStatistics:
     attempts: int
     position: int | None
     worker: str | None
+    stage: str | None = None
+    share: float | None = None

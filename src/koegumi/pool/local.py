@@ -25,7 +25,7 @@ from koegumi.pool.output import OutputLog
 from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
 from koegumi.pool.transport import FrameProtocol, connect
 from koegumi.wire.frames import Frame, FrameType
-from koegumi.wire.messages import Broken, End, Failure, Loading, Order, Ready, WorkerConfig
+from koegumi.wire.messages import Broken, End, Failure, Loading, Order, Progress, Ready, WorkerConfig
 
 # Loading reads models from slow disks and warms up; it has a limit of its own, far above any job's.
 LOADING_LIMIT = 300.0
@@ -213,9 +213,9 @@ class LocalSlot:
 
     def _frame(self, frame: Frame) -> None:
         match frame.type:
-            case FrameType.CHUNK:
+            case FrameType.CHUNK | FrameType.PROGRESS:
                 if receiver := self._running.get(frame.job_id):
-                    receiver.chunk(bytes(frame.payload))
+                    _pass_on(frame, receiver)
             case FrameType.END:
                 self._finish(frame, msgspec.msgpack.decode(frame.payload, type=End))
             case FrameType.FAILURE:
@@ -259,6 +259,13 @@ class LocalSlot:
         if self.is_draining and not self._running:
             self._end("another took its place")
         self._events.room(self)
+
+
+def _pass_on(frame: Frame, receiver: Receiver) -> None:
+    if frame.type is FrameType.CHUNK:
+        receiver.chunk(bytes(frame.payload))
+    else:
+        receiver.progress(msgspec.msgpack.decode(frame.payload, type=Progress))
 
 
 async def _spawn(

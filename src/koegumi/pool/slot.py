@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from koegumi.wire.messages import End, Failure
+from koegumi.wire.messages import End, Failure, Progress
 
 
 class SlotState(enum.StrEnum):
@@ -44,6 +44,9 @@ class Receiver(Protocol):
     """Hears what becomes of one job. After `done`, `failed` or `lost` it hears nothing more."""
 
     def chunk(self, data: bytes) -> None: ...
+
+    def progress(self, progress: Progress) -> None:
+        """The worker is alive and this far; only of long jobs, now and then."""
 
     def done(self, end: End) -> None: ...
 

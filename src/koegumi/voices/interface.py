@@ -7,7 +7,7 @@ each once for each process; what they return serves every style of the family.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -23,6 +23,8 @@ Integers = NDArray[np.int64]
 class Capability(enum.StrEnum):
     TALK_QUERY = "talk query"
     TALK_SYNTHESIS = "talk synthesis"
+    # Speaks a text as it is, without phrases: an AudioQuery's `kana` carries it.
+    TALK_TEXT = "talk text"
     SONG = "song"
     STREAMING = "streaming"
     BATCH = "batch"
@@ -79,7 +81,9 @@ class Style:
 @dataclass(frozen=True)
 class Speaker:
     """One speaker. `policy` is Markdown with its licences and credits; `real_time_factor` the first guess of the
-    seconds of work for a second of sound on one core, until the server has measured it."""
+    seconds of work for a second of sound on one core, until the server has measured it. `unsupported_fields` are those
+    of an AudioQuery, by their names on the wire, that have to be neutral; `extras` the parameters of /synthesis that it
+    knows beside the query."""
 
     name: str
     uuid: str
@@ -91,22 +95,37 @@ class Speaker:
     lane: str = "synthesis"
     real_time_factor: float = 0.3
     supported_features: dict[str, str] = field(default_factory=dict)
+    unsupported_fields: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+
+
+def _unheard(sentence: str) -> None:
+    pass
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where a family may look: the prepared cache and the folders or files that the user named."""
+    """Where a family may look: the prepared cache, the folders or files that the user named, the folder of installed
+    libraries, and to prepare from, by family, what is only to be had from the user.
+
+    `refuse` hears, as a sentence, of each thing that is there and does not become a voice.
+    """
 
     cache_dir: Path
     voice_paths: tuple[Path, ...] = ()
+    sources: Mapping[str, Path] = field(default_factory=dict)
+    library_dir: Path | None = None
+    refuse: Callable[[str], None] = field(default=_unheard, compare=False)
 
 
 @dataclass(frozen=True)
 class Device:
-    """`kind` is cpu or cuda; `threads` the intra-op threads of each session."""
+    """`kind` is cpu or cuda; `threads` the intra-op threads of each session. `options` are a family's own, by the names
+    of its settings."""
 
     kind: str = "cpu"
     threads: int = 1
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class Run(Protocol):
@@ -148,6 +167,53 @@ class SynthesisVoice(Protocol):
         """Mono samples, before volumeScale, resampling and stereo, which are the same for every family."""
 
 
+class Request(Protocol):
+    """One of the syntheses that a voice does together; over after `done`, `failed` or a `Cancelled` of `check`."""
+
+    @property
+    def query(self) -> AudioQuery: ...
+
+    @property
+    def style_id(self) -> int: ...
+
+    @property
+    def extras(self) -> Mapping[str, int | float]:
+        """What the client said beside the query, as the family documents it."""
+
+    def check(self) -> None:
+        """Raise `Cancelled` if nobody waits any more. Call it often."""
+
+    def progress(self, stage: str, share: float) -> None:
+        """Say what is done to it now, and the share of all its work that is done, 0 to 1. Call it often."""
+
+    def done(self, wave: NDArray[np.float32]) -> None:
+        """As what `SynthesisVoice.synthesis` returns."""
+
+    def failed(self, error: Exception) -> None:
+        """It alone ends here."""
+
+
+class Requests(Protocol):
+    """Where requests wait."""
+
+    def take(self) -> Request | None:
+        """The next one, or None where none waits now."""
+
+
+@runtime_checkable
+class BatchSynthesisVoice(SynthesisVoice, Protocol):
+    """What a `SynthesisVoice` has as well that does several requests together faster than one after the other. It needs
+    a lane without other families."""
+
+    @property
+    def capacity(self) -> int:
+        """How many requests it wants to have at a time: those that it speaks, and some to take their places."""
+
+    def speak(self, requests: Requests) -> None:
+        """Speak until all that were taken are over and no more are there; those that come meanwhile join in. What it
+        raises is of no request in particular."""
+
+
 @runtime_checkable
 class SongQueryVoice(Protocol):
     """What a `QueryVoice` of a family that sings has as well, for styles of type singing_teacher or sing.
@@ -180,6 +246,19 @@ class SongSynthesisVoice(Protocol):
 
 
 @runtime_checkable
+class LoadsLazily(Protocol):
+    """What a `QueryVoice` or `SynthesisVoice` has as well whose models are opened at the first use of a style."""
+
+    def load(self, style_id: int) -> None:
+        """Open what the style needs of this voice, unless it is. Raises VoiceError."""
+
+    def is_loaded(self, style_id: int) -> bool: ...
+
+    def close_idle(self, seconds: float) -> float | None:
+        """Close what was not used for so long. The seconds until the next may be due; None where nothing is open."""
+
+
+@runtime_checkable
 class WarmsUp(Protocol):
     """What a `QueryVoice` or `SynthesisVoice` has as well where its first job would be slower than others."""
 
@@ -199,3 +278,14 @@ class Family(Protocol):
     def open_query(self, places: Places, device: Device) -> QueryVoice: ...
 
     def open_synthesis(self, places: Places, device: Device) -> SynthesisVoice: ...
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """What a `Family` has as well whose voices are data in files, which users name or install as libraries."""
+
+    def reads(self, path: Path) -> bool:
+        """Whether this file or folder is for it. Looks at names only."""
+
+    def check(self, path: Path) -> list[Speaker]:
+        """Who is in it, after opening each of its models. Raises ValueError with a sentence."""

@@ -28,6 +28,7 @@ class FrameType(enum.IntEnum):
     END = 8
     FAILURE = 9
     WARMING = 10
+    PROGRESS = 11
 
 
 class FrameError(ValueError):

@@ -40,11 +40,12 @@ class MoraCall(msgspec.Struct, tag="mora"):
 
 
 class SynthesisCall(msgspec.Struct, tag="synthesis"):
-    """An AudioQuery (msgpack) to a WAV file."""
+    """An AudioQuery (msgpack) to a WAV file. `extras` are values beside the query that only some families know."""
 
     query: msgspec.Raw
     style_id: int
     enable_interrogative_upspeak: bool = True
+    extras: dict[str, int | float] = {}
 
 
 class DecodeCall(msgspec.Struct, tag="decode"):
@@ -139,7 +140,7 @@ class Order(msgspec.Struct, array_like=True):
 
 
 class End(msgspec.Struct):
-    """A job is done. `seconds` is the time it took inside the worker."""
+    """A job is done. `seconds` is the time it took inside the worker, or its part of the time that several shared."""
 
     media_type: str
     seconds: float
@@ -158,8 +159,15 @@ class Failure(msgspec.Struct):
     detail: dict[str, object] | None = None
 
 
+class Progress(msgspec.Struct):
+    """How far a long job is: what is done to it now, and the share of all its work that is done, 0 to 1."""
+
+    stage: str
+    share: float
+
+
 class WorkerConfig(msgspec.Struct):
-    """First frame to a worker: all it needs to know."""
+    """First frame to a worker: all it needs to know. `options` are those of its lane's families."""
 
     name: str
     lane: str
@@ -167,6 +175,7 @@ class WorkerConfig(msgspec.Struct):
     voice_paths: list[str]
     device: str
     threads: int
+    options: dict[str, str] = {}
 
 
 class Loading(msgspec.Struct):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from koegumi.voices.catalog import read_catalog
-from koegumi.voices.interface import Places, Run
+from koegumi.voices.interface import BatchSynthesisVoice, Places, Run
 from koegumi.wire.messages import Call, Failure, Loading, WorkerConfig
 
 
@@ -30,6 +30,10 @@ class Handlers(Protocol):
     @property
     def device(self) -> str:
         """What the sessions really run on: cpu or cuda."""
+
+    @property
+    def batching(self) -> BatchSynthesisVoice | None:
+        """The voice that does syntheses together, where all of the lane are its own."""
 
     def warm_up(self) -> None:
         """Whatever is slow the first time, so that no client waits for it. Raises what work raises."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import msgspec
 
@@ -12,8 +13,11 @@ CHUNK = 1024 * 1024
 
 
 class Link:
+    """One thread reads; any may send, a frame at a time."""
+
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._sending = threading.Lock()
         self._reader = FrameReader()
 
     def read(self) -> Frame:
@@ -30,12 +34,14 @@ class Link:
         self.send(type_, job_id, msgspec.msgpack.encode(struct))
 
     def send(self, type_: FrameType, job_id: int = 0, payload: bytes = b"") -> None:
-        self._sock.sendall(header(type_, job_id, len(payload)) + payload)
+        with self._sending:
+            self._sock.sendall(header(type_, job_id, len(payload)) + payload)
 
     def send_body(self, job_id: int, body: bytes) -> None:
         """The bytes of an answer, in frames of at most `CHUNK`."""
         view = memoryview(body)
         for start in range(0, len(view), CHUNK):
             piece = view[start : start + CHUNK]
-            self._sock.sendall(header(FrameType.CHUNK, job_id, len(piece)))
-            self._sock.sendall(piece)
+            with self._sending:
+                self._sock.sendall(header(FrameType.CHUNK, job_id, len(piece)))
+                self._sock.sendall(piece)

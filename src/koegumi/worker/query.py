@@ -37,6 +37,7 @@ FIRST_TEXT = "声 voice"
 
 class QueryHandlers:
     device = "cpu"
+    batching = None
 
     def __init__(self, catalog: Catalog, front_end: FrontEnd, voices: Mapping[str, QueryVoice]) -> None:
         self._catalog = catalog

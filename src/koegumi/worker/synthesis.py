@@ -6,13 +6,22 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from koegumi.audio import at_rate, finish
 from koegumi.audio.joining import WaveError, join
 from koegumi.schema.plain import AudioQuery
 from koegumi.schema.score import FrameAudioQuery
 from koegumi.voices.catalog import Catalog
-from koegumi.voices.interface import Device, Places, Run, SongSynthesisVoice, SynthesisVoice, WarmsUp
+from koegumi.voices.interface import (
+    BatchSynthesisVoice,
+    Device,
+    Places,
+    Run,
+    SongSynthesisVoice,
+    SynthesisVoice,
+    WarmsUp,
+)
 from koegumi.wire.messages import (
     Call,
     ConnectCall,
@@ -39,6 +48,11 @@ class SynthesisHandlers:
     @property
     def device(self) -> str:
         return next((voice.device for voice in self._voices.values() if voice.device != "cpu"), "cpu")
+
+    @property
+    def batching(self) -> BatchSynthesisVoice | None:
+        first, *others = self._voices.values()
+        return first if not others and isinstance(first, BatchSynthesisVoice) else None
 
     def warm_up(self) -> None:
         for voice in self._voices.values():
@@ -68,8 +82,7 @@ class SynthesisHandlers:
         voice = self._voice(call.style_id)
         wave = voice.synthesis(query, call.style_id, call.enable_interrogative_upspeak, run)
         run.check()
-        wav = finish(wave, voice.sampling_rate, query.volume_scale, query.output_sampling_rate, query.output_stereo)
-        return Answer("audio/wav", wav)
+        return spoken(wave, voice.sampling_rate, query)
 
     def _wave(self, call: WaveCall, run: Run) -> Answer:
         query = msgspec.msgpack.decode(call.query, type=AudioQuery)
@@ -91,6 +104,12 @@ class SynthesisHandlers:
         run.check()
         wav = finish(wave, WAVE_RATE, query.volume_scale, query.output_sampling_rate, query.output_stereo)
         return Answer("audio/wav", wav)
+
+
+def spoken(wave: NDArray[np.float32], rate: int, query: AudioQuery) -> Answer:
+    """What a client gets of a voice's samples."""
+    wav = finish(wave, rate, query.volume_scale, query.output_sampling_rate, query.output_stereo)
+    return Answer("audio/wav", wav)
 
 
 def _morph(call: MorphCall, run: Run) -> Answer:
@@ -128,8 +147,9 @@ def open_synthesis_handlers(
     families = {
         entry.family.name: entry.family for entry in catalog.styles.values() if entry.speaker.lane == config.lane
     }
+    device = Device(config.device, config.threads, config.options)
     voices: dict[str, SynthesisVoice] = {}
     for done, family in enumerate(families.values()):
         progress(Loading(done, len(families), family.name))
-        voices[family.name] = family.open_synthesis(places, Device(config.device, config.threads))
+        voices[family.name] = family.open_synthesis(places, device)
     return SynthesisHandlers(catalog, voices)

@@ -1,0 +1,32 @@
+"""One job after another, as most families work."""
+
+from __future__ import annotations
+
+import time
+from typing import NoReturn
+
+import structlog
+
+from koegumi.wire.messages import Failure
+from koegumi.worker.handlers import Answer, Handlers
+from koegumi.worker.jobs import Job, Jobs, failure_of
+
+
+def work(jobs: Jobs, handlers: Handlers) -> NoReturn:
+    while True:
+        do(jobs.next(), jobs, handlers)
+
+
+def do(job: Job, jobs: Jobs, handlers: Handlers) -> None:
+    started = time.perf_counter()
+    with structlog.contextvars.bound_contextvars(**job.names):
+        answer = _answer(job, handlers)
+    jobs.answer(job, answer, time.perf_counter() - started)
+
+
+def _answer(job: Job, handlers: Handlers) -> Answer | Failure:
+    try:
+        job.run.check()
+        return handlers.answer(job.call(), job.run)
+    except Exception as error:
+        return failure_of(error, job)
