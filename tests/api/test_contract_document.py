@@ -26,6 +26,9 @@ STAGE = {
 }
 # What we say in our own words, and the limits of values, which the reference has not.
 OURS = {"description", "summary", "tags", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+# What voices that speak a text as it is have beside it.
+ADDED_PARAMETERS = {"temperature", "top_k", "top_p", "min_eos_p", "seed"}
+ADDED_PROPERTIES = {"unsupported_query_fields", "synthesis_parameters"}
 
 Document = dict[str, Any]
 
@@ -39,15 +42,25 @@ def document() -> Document:
 def stripped(value: Any) -> Any:
     """Without what is ours; schemas' properties may be called as they like. Parameters in one order."""
     if isinstance(value, list):
-        items = [stripped(item) for item in value]
+        items = [stripped(item) for item in value if not is_added(item)]
         return sorted(items, key=lambda item: str(item["name"])) if value and "in" in value[0] else items
     if isinstance(value, dict):
         return {
-            key: {name: stripped(inner) for name, inner in item.items()} if key == "properties" else stripped(item)
+            key: _properties(item) if key == "properties" else stripped(item)
             for key, item in value.items()
             if key not in OURS
         }
     return value
+
+
+def _properties(properties: dict[str, Any]) -> dict[str, Any]:
+    return {name: stripped(inner) for name, inner in properties.items() if name not in ADDED_PROPERTIES}
+
+
+def is_added(item: Any) -> bool:
+    """A parameter of ours; it has to be optional."""
+    added = isinstance(item, dict) and item.get("in") == "query" and item["name"] in ADDED_PARAMETERS
+    return added and not item["required"]
 
 
 def test_the_routes_of_this_stage_are_there(document: Document) -> None:

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from koegumi.api.body import decoded
 from koegumi.api.errors import UnknownCore
+from koegumi.api.extras import Extras
 from koegumi.api.front import TheFront
 from koegumi.api.styles import CoreVersion, StyleId, Upspeak, check_core
 from koegumi.api.synthesis import QUERY_BODY, WAV, speak
@@ -28,6 +29,7 @@ async def cancellable_synthesis(
     request: Request,
     front: TheFront,
     speaker: StyleId,
+    extras: Extras,
     enable_interrogative_upspeak: Upspeak = True,
     core_version: CoreVersion = None,
 ) -> Response:
@@ -39,4 +41,4 @@ async def cancellable_synthesis(
         check_core(core_version)
     except UnknownCore:
         raise HTTPException(422, "不明なバージョンです") from None
-    return await speak(request, front, query, speaker, enable_interrogative_upspeak)
+    return await speak(request, front, query, speaker, enable_interrogative_upspeak, extras)

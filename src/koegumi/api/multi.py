@@ -9,7 +9,9 @@ from starlette.responses import Response
 
 from koegumi.api.archive import archive
 from koegumi.api.body import decoded, documented
+from koegumi.api.extras import Extras, check_extras
 from koegumi.api.front import TheFront
+from koegumi.api.spoken_text import sound_seconds
 from koegumi.api.styles import CoreVersion, StyleId, Upspeak, style_for
 from koegumi.api.work import run_all, synthesis_job, timing
 from koegumi.schema.http import AUDIO_QUERIES
@@ -35,6 +37,7 @@ async def multi_synthesis(
     request: Request,
     front: TheFront,
     speaker: StyleId,
+    extras: Extras,
     enable_interrogative_upspeak: Upspeak = True,
     core_version: CoreVersion = None,
 ) -> Response:
@@ -42,14 +45,12 @@ async def multi_synthesis(
     body = await decoded(request, front, AUDIO_QUERIES, front.limits.list_bytes)
     queries = msgspec.msgpack.decode(body.value, type=list[CheckedQuery])
     entry = style_for(front, speaker, core_version, Capability.TALK_SYNTHESIS)
+    check_extras(entry, extras)
     if len({query.sampling_rate for query in queries}) > 1:
         raise HTTPException(422, RATES_DIFFER)
-    jobs = [
-        synthesis_job(
-            entry, SynthesisCall(query.value, speaker, enable_interrogative_upspeak), query.seconds, batch=True
-        )
-        for query in queries
-    ]
+    calls = [SynthesisCall(query.value, speaker, enable_interrogative_upspeak, extras) for query in queries]
+    seconds = [sound_seconds(entry, query.value, query.seconds, (number,)) for number, query in enumerate(queries)]
+    jobs = [synthesis_job(entry, call, each, batch=True) for call, each in zip(calls, seconds, strict=True)]
     outcomes = await run_all(request, front, jobs)
     content = await anyio.to_thread.run_sync(archive, [outcome.body for outcome in outcomes])
     return Response(content, headers=timing(outcomes), media_type="application/zip")

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from koegumi.api.body import decoded, documented
 from koegumi.api.front import Front, TheFront
 from koegumi.api.queries import Text
+from koegumi.api.spoken_text import text_query
 from koegumi.api.stored import INVALID, MUTABLE, no_content
 from koegumi.api.styles import CoreVersion, KatakanaEnglish, style_for
 from koegumi.api.text_body import TextRoute
@@ -82,6 +83,8 @@ async def audio_query_from_preset(
         preset = await front.state.presets.get(preset_id)
     except PresetNotFound:
         raise HTTPException(422, NOT_FOUND) from None
+    if (query := text_query(front, preset.style_id, core_version, text, _values(preset))) is not None:
+        return query
     entry = style_for(front, preset.style_id, core_version, Capability.TALK_QUERY)
     async with front.state.words.in_force() as dictionary:
         call = AudioQueryCall(text, preset.style_id, enable_katakana_english, dictionary, _values(preset))

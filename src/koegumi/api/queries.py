@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from koegumi.api.body import decoded, documented
 from koegumi.api.front import Front, TheFront
+from koegumi.api.spoken_text import text_query
 from koegumi.api.styles import CoreVersion, KatakanaEnglish, StyleId, style_for
 from koegumi.api.text_body import TextRoute
 from koegumi.api.work import answer, query_job
@@ -37,6 +38,8 @@ async def audio_query(
     core_version: CoreVersion = None,
 ) -> Response:
     """Make the AudioQuery of a text: edit it, or give it to /synthesis as it is."""
+    if (query := text_query(front, speaker, core_version, text, {})) is not None:
+        return query
     entry = style_for(front, speaker, core_version, Capability.TALK_QUERY)
     async with front.state.words.in_force() as dictionary:
         call = AudioQueryCall(text, speaker, enable_katakana_english, dictionary)

@@ -55,7 +55,7 @@ async def show_speaker(
         raise HTTPException(500, "キャラクター情報が見つかりません") from None
 
 
-@router.get("/speakers", response_model=list[models.Speaker], tags=["voices"])
+@router.get("/speakers", response_model=list[models.Speaker], response_model_exclude_none=True, tags=["voices"])
 async def speakers(front: TheFront, core_version: CoreVersion = None) -> list[models.Speaker]:
     """List who can talk."""
     check_core(core_version, full_stop="")
@@ -129,5 +129,13 @@ def _listed(speaker: Speaker, styles: list[Style]) -> models.Speaker:
         speaker_uuid=speaker.uuid,
         styles=[models.SpeakerStyle.model_validate(style, from_attributes=True) for style in styles],
         version=speaker.version,
-        supported_features=models.SpeakerSupportedFeatures.model_validate(speaker.supported_features),
+        supported_features=_features(speaker),
     )
+
+
+def _features(speaker: Speaker) -> models.SpeakerSupportedFeatures:
+    """What is neither there nor missing is not said."""
+    features = models.SpeakerSupportedFeatures.model_validate(speaker.supported_features)
+    features.unsupported_query_fields = list(speaker.unsupported_fields) or None
+    features.synthesis_parameters = list(speaker.extras) or None
+    return features

@@ -9,7 +9,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from koegumi.api.body import decoded, documented
+from koegumi.api.extras import Extras, check_extras
 from koegumi.api.front import Front, TheFront
+from koegumi.api.spoken_text import sound_seconds
 from koegumi.api.styles import CoreVersion, StyleId, Upspeak, check_core, style_for
 from koegumi.api.work import answer, synthesis_job
 from koegumi.schema.http import AUDIO_QUERY
@@ -34,16 +36,21 @@ async def synthesis(
     request: Request,
     front: TheFront,
     speaker: StyleId,
+    extras: Extras,
     enable_interrogative_upspeak: Upspeak = True,
     core_version: CoreVersion = None,
 ) -> Response:
     """Speak an AudioQuery; answers a WAV file."""
     query = await decoded(request, front, AUDIO_QUERY)
     check_core(core_version)
-    return await speak(request, front, query, speaker, enable_interrogative_upspeak)
+    return await speak(request, front, query, speaker, enable_interrogative_upspeak, extras)
 
 
-async def speak(request: Request, front: Front, query: Decoded, style_id: int, upspeak: bool) -> Response:
+async def speak(
+    request: Request, front: Front, query: Decoded, style_id: int, upspeak: bool, extras: dict[str, int | float]
+) -> Response:
     entry = style_for(front, style_id, None, Capability.TALK_SYNTHESIS)
-    call = SynthesisCall(msgspec.Raw(query.value), style_id, upspeak)
-    return await answer(request, front, synthesis_job(entry, call, query.seconds))
+    check_extras(entry, extras)
+    seconds = sound_seconds(entry, query.value, query.seconds)
+    call = SynthesisCall(msgspec.Raw(query.value), style_id, upspeak, extras)
+    return await answer(request, front, synthesis_job(entry, call, seconds))

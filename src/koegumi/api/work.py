@@ -16,6 +16,7 @@ from koegumi.api.front import Front
 from koegumi.api.terms import on_terms
 from koegumi.dispatch.job import Job, Outcome
 from koegumi.voices.catalog import Entry
+from koegumi.voices.interface import Capability
 from koegumi.wire.messages import (
     Call,
     CompileCall,
@@ -76,7 +77,9 @@ def morph_job(entry: Entry, call: MorphCall, seconds: float) -> Job:
 
 def synthesis_job(entry: Entry, call: Call, seconds: float, batch: bool = False) -> Job:
     speaker = entry.speaker
-    name = f"synthesis/{entry.family.name}/{entry.style.id}"
+    name = f"synthesis/{entry.family.name}"
+    if Capability.BATCH not in speaker.capabilities:  # what is done together costs alike
+        name += f"/{entry.style.id}"
     return _job(speaker.lane, call, name, seconds, speaker.real_time_factor, entry, batch)
 
 

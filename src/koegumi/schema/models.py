@@ -97,7 +97,8 @@ class AudioQuery(Model):
     outputSamplingRate: SamplingRate = Field(description="Sampling rate of the sound in Hz.")
     outputStereo: bool = Field(description="Whether the sound has two channels.")
     kana: Annotated[str | None, NULL_UNSAID] = Field(
-        default=None, description="The text in kana notation; read by nobody."
+        default=None,
+        description="The text in kana notation, read by nobody; the text itself for voices that have no phrases.",
     )
 
 
@@ -117,6 +118,12 @@ class SpeakerSupportedFeatures(Model):
 
     permitted_synthesis_morphing: Literal["ALL", "SELF_ONLY", "NOTHING"] = Field(
         default="ALL", description="With whom it may be morphed: everybody, its own styles, nobody."
+    )
+    unsupported_query_fields: Annotated[list[str] | None, NULL_UNSAID] = Field(
+        default=None, description="Fields of an AudioQuery that have to be neutral for it; only where there are any."
+    )
+    synthesis_parameters: Annotated[list[str] | None, NULL_UNSAID] = Field(
+        default=None, description="Parameters of /synthesis that only such voices know; where there are any."
     )
 
 
