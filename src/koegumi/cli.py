@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         settings = Settings(**{name: value for name, value in options.items() if value is not None})
     except ValidationError as error:
-        sys.exit("\n".join(f"koegumi: {_name(e['loc'])}: {e['msg']}" for e in error.errors()))
+        sys.exit("\n".join(_sentence(e["loc"], e["msg"]) for e in error.errors()))
     for name in unknown_variables():
         print(f"koegumi: {name} is no setting of this version; it is ignored", file=sys.stderr)
     if settings.output_log_utf8:
@@ -41,8 +41,10 @@ def _log_in_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _name(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location)
+def _sentence(location: tuple[int | str, ...], message: str) -> str:
+    """What is wrong with several settings together has no location."""
+    name = ".".join(map(str, location))
+    return f"koegumi: {name}: {message}" if name else f"koegumi: {message.removeprefix('Value error, ')}"
 
 
 def _serve(settings: Settings) -> int:
@@ -69,8 +71,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"koegumi {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     _add_serve(commands.add_parser("serve", help="run the server"))
-    _add_common(commands.add_parser("prepare", help="make the voices ready, once"))
+    _add_prepare(commands.add_parser("prepare", help="make the voices ready, once"))
     return parser
+
+
+def _add_prepare(parser: argparse.ArgumentParser) -> None:
+    _add_common(parser)
+    parser.add_argument(
+        "--bark", type=Path, metavar="DIR", help="make the voices of the Bark model in this folder ready"
+    )
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -138,4 +147,22 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-query-bytes", type=int, metavar="N", help="body with one query (default 2 MB)")
     parser.add_argument("--max-list-bytes", type=int, metavar="N", help="body with several queries (default 8 MB)")
     parser.add_argument("--max-upload-bytes", type=int, metavar="N", help="body with sounds or words (default 64 MB)")
+    _add_bark(parser)
     reference_options.add_options(parser)
+
+
+def _add_bark(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("Bark", "for voices that `koegumi prepare --bark DIR` has made ready")
+    group.add_argument("--bark-workers", type=int, metavar="N", help="default 1")
+    group.add_argument(
+        "--bark-precision", choices=["fp32", "fp16", "int8"], help="default: fp32 on the CPU, fp16 on a GPU"
+    )
+    group.add_argument(
+        "--bark-offload",
+        choices=["resident", "stage", "auto"],
+        help="keep all four models in memory, or one at a time, or as --bark-memory allows (default auto)",
+    )
+    group.add_argument(
+        "--bark-memory", metavar="SIZE", help="for the models of one worker (default: half of what is free)"
+    )
+    group.add_argument("--bark-batch", type=int, metavar="N", help="sentences that are spoken together (default 8)")

@@ -11,6 +11,7 @@ from koegumi.voices.catalog import Catalog
 from koegumi.wire.messages import WorkerConfig
 
 QUERY = "query"
+BARK = "bark"
 
 
 def worker_plans(settings: Settings, catalog: Catalog) -> list[WorkerPlan]:
@@ -24,7 +25,8 @@ def worker_plans(settings: Settings, catalog: Catalog) -> list[WorkerPlan]:
 
 def _synthesis_plans(settings: Settings, lane: str) -> Iterator[WorkerPlan]:
     choice = settings.device_choice
-    for number in range(settings.synthesis_worker_count):
+    count = settings.bark_workers if lane == BARK else settings.synthesis_worker_count
+    for number in range(count):
         gpu = choice.indices[number % len(choice.indices)] if choice.indices else None
         yield _plan(settings, lane, number, choice.kind, gpu)
 
@@ -37,6 +39,7 @@ def _plan(settings: Settings, lane: str, number: int, device: str, gpu: int | No
         voice_paths=[str(path) for path in settings.voices],
         device=device,
         threads=settings.thread_count if lane != QUERY else 1,
+        options=settings.bark_options if lane == BARK else {},
     )
     return WorkerPlan(config, _environment(config.threads, gpu))
 

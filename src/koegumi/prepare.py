@@ -10,9 +10,13 @@ from koegumi.voices.interface import Places
 
 
 def prepare(settings: Settings) -> int:
-    """Prepare all families; 1 with a sentence where one cannot be."""
-    places = Places(settings.cache_dir, tuple(settings.voices))
+    """Prepare all families, or only those that the user gave something to prepare from; 1 with a sentence where one
+    cannot be."""
+    sources = {"bark": settings.bark} if settings.bark is not None else {}
+    places = Places(settings.cache_dir, tuple(settings.voices), sources)
     for family in plugin_families(settings.voices) or built_in_families():
+        if sources and family.name not in sources:
+            continue
         try:
             family.prepare(places, settings.device_choice.kind, lambda step: print(step, file=sys.stderr, flush=True))
         except (OSError, ValueError) as error:

@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import platformdirs
 from pydantic import AliasChoices, ByteSize, Field, SecretStr, ValidationInfo, field_validator, model_validator
@@ -84,6 +84,13 @@ class Settings(BaseSettings):
     max_query_bytes: int = Field(default=2_000_000, ge=1, le=MOST_BODY_BYTES)
     max_list_bytes: int = Field(default=8_000_000, ge=1, le=MOST_BODY_BYTES)
     max_upload_bytes: int = Field(default=64_000_000, ge=1, le=MOST_BODY_BYTES)
+    # The folder of a Bark model, for `koegumi prepare`.
+    bark: Path | None = None
+    bark_workers: int = Field(default=1, ge=1, le=1024)
+    bark_precision: Literal["fp32", "fp16", "int8"] | None = None
+    bark_offload: Literal["resident", "stage", "auto"] = "auto"
+    bark_memory: ByteSize | None = Field(default=None, ge=1)
+    bark_batch: int = Field(default=8, ge=1, le=64)
     enable_cancellable_synthesis: bool = False
     manage_library: bool = False
     output_log_utf8: bool = _also("output_log_utf8", "VV_OUTPUT_LOG_UTF8", False)
@@ -117,6 +124,13 @@ class Settings(BaseSettings):
     def _use_gpu(self) -> Settings:
         if self.use_gpu and "device" not in self.model_fields_set:
             self.device = "cuda"
+        return self
+
+    @model_validator(mode="after")
+    def _precision_exists(self) -> Settings:
+        missing = {"cpu": "fp16", "cuda": "int8"}[self.device_choice.kind]
+        if self.bark_precision == missing:
+            raise ValueError(f"Bark has no {missing} on {self.device_choice.kind} (--bark-precision)")
         return self
 
     @field_validator("api_keys_file")
@@ -158,6 +172,16 @@ class Settings(BaseSettings):
     def thread_count(self) -> int:
         """Of one synthesis worker."""
         return min(self.threads, self.cpu_num_threads or self.threads)
+
+    @property
+    def bark_options(self) -> dict[str, str]:
+        """What a Bark worker is told. Half precision is for GPUs; int8 changes the sound, so it has to be asked for."""
+        options = {
+            "precision": self.bark_precision or ("fp32" if self.device_choice.kind == "cpu" else "fp16"),
+            "offload": self.bark_offload,
+            "batch": str(self.bark_batch),
+        }
+        return options if self.bark_memory is None else options | {"memory": str(int(self.bark_memory))}
 
     @property
     def query_worker_count(self) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import ByteSize
 
 from koegumi import cli, machine
 from koegumi.crew import worker_plans
 from koegumi.settings import DeviceChoice, Settings, unknown_variables
-from koegumi.voices.catalog import read_catalog
+from koegumi.voices.catalog import Catalog, plugin_families, read_catalog
 from koegumi.voices.interface import Places
 from tests.harness import CAST
 
@@ -81,6 +83,9 @@ def test_cuda_means_every_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--device", "cuda:"], "device"),
         (["--port", "70000"], "port"),
         (["--synthesis-workers", "0"], "synthesis_workers"),
+        (["--bark-batch", "0"], "bark_batch"),
+        (["--bark-precision", "fp16"], "--bark-precision"),
+        (["--device", "cuda", "--bark-precision", "int8"], "--bark-precision"),
     ],
 )
 def test_a_bad_argument_ends_with_its_name(arguments: list[str], field: str) -> None:
@@ -116,3 +121,13 @@ def test_each_gpu_worker_sees_its_own_gpu_and_no_cpu_worker_sees_one(monkeypatch
         ("synthesis-1", "4"),
         ("synthesis-2", "5"),
     ]
+
+
+def test_a_lane_of_bark_has_workers_and_options_of_its_own() -> None:
+    (family,) = plugin_families([CAST])
+    first, *others = family.find(Places(Path()))
+    catalog = Catalog((family, speaker) for speaker in [replace(first, lane="bark"), *others])
+    plans = worker_plans(Settings(synthesis_workers=3, bark_batch=4, bark_memory=ByteSize(2_000_000_000)), catalog)
+    assert [plan.config.name for plan in plans] == ["query-1", "bark-1", *(f"synthesis-{n}" for n in (1, 2, 3))]
+    options = {"precision": "fp32", "offload": "auto", "batch": "4", "memory": "2000000000"}
+    assert [plan.config.options for plan in plans] == [{}, options, {}, {}, {}]
