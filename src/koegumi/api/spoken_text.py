@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Mapping
 
 import msgspec
@@ -14,11 +13,9 @@ from koegumi.api.front import Front
 from koegumi.api.styles import check_core
 from koegumi.schema.plain import AudioQuery
 from koegumi.schema.reading import Error, Location, Refused, check_sound, error
+from koegumi.schema.text_length import text_seconds
 from koegumi.voices.catalog import Entry
 from koegumi.voices.interface import Capability
-
-# Of a kana, kanji or hangul, and of any other character: a guess, until the sound is there.
-WIDE_SECONDS, NARROW_SECONDS = 0.14, 0.07
 
 _FIELDS = {field.encode_name: field for field in msgspec.structs.fields(AudioQuery)}
 
@@ -54,12 +51,6 @@ def sound_seconds(entry: Entry, encoded: bytes | msgspec.Raw, checked: float, at
     except Refused as refused:
         raise RequestValidationError(refused.errors) from None
     return seconds
-
-
-def text_seconds(text: str) -> float:
-    """About how long a text is spoken."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return WIDE_SECONDS * wide + NARROW_SECONDS * (len(text) - wide)
 
 
 def _speaks_text(entry: Entry) -> bool:

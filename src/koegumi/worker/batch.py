@@ -119,6 +119,7 @@ class _Ticket:
         if self.job.run.is_cancelled:
             self._desk.over(self, CANCELLED)
         self.job.run.check()
+        self._desk.beat()
 
     def progress(self, stage: str, share: float) -> None:
         self.reached = Progress(stage, share)

@@ -16,8 +16,9 @@ from filelock import FileLock
 from koegumi.audio import finish
 from koegumi.schema.plain import AudioQuery
 from koegumi.text.kana import parse_kana
+from koegumi.voices import artwork
 from koegumi.voices.interface import Device, NotPrepared, Places, Progress
-from koegumi.voices.kokoro import artwork, graph
+from koegumi.voices.kokoro import graph
 from koegumi.voices.kokoro.model import SAMPLING_RATE, Decoder, Predictor
 from koegumi.voices.kokoro.packages import Packages, find_packages
 from koegumi.voices.kokoro.prepared import CURRENT, LAYOUT, Prepared, family_folder, find_prepared
