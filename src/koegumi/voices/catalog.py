@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import koegumi.voices
-from koegumi.voices.interface import Family, NotPrepared, Places, Speaker, Style
+from koegumi.voices.interface import Family, NotPrepared, Places, ReadsFiles, Speaker, Style
+
+PLUGIN = "family.py"
 
 
 class UnknownStyle(LookupError):  # noqa: N818 - reads as a sentence where it is raised
@@ -31,6 +33,7 @@ class Catalog:
     def __init__(self, found: Iterable[tuple[Family, Speaker]]) -> None:
         """Raises ValueError where a style id or a speaker's uuid is there twice."""
         self.edition = 0  # counts how often it became another
+        self.missing: tuple[str, ...] = ()  # families that are not prepared, as sentences
         self.speakers: list[Speaker] = []
         self._entries: dict[int, Entry] = {}
         uuids: set[str] = set()
@@ -50,7 +53,7 @@ class Catalog:
 
     def become(self, other: Catalog) -> None:
         """Have the voices of `other`: whoever has this catalog sees them from now on."""
-        self.speakers, self._entries = other.speakers, other._entries
+        self.speakers, self._entries, self.missing = other.speakers, other._entries, other.missing
         self.edition += 1
 
     def common(self, other: Catalog) -> Catalog:
@@ -97,7 +100,7 @@ def built_in_families() -> list[Family]:
 
 def plugin_families(paths: Iterable[Path]) -> list[Family]:
     """The families of the folders that hold a family.py. Such a folder is code, trusted like a plugin."""
-    return [_load_plugin(path / "family.py") for path in paths if (path / "family.py").is_file()]
+    return [_load_plugin(path / PLUGIN) for path in paths if (path / PLUGIN).is_file()]
 
 
 def _load_plugin(file: Path) -> Family:
@@ -113,19 +116,60 @@ def _load_plugin(file: Path) -> Family:
     return family
 
 
-def read_catalog(places: Places) -> Catalog:
-    """Find every voice. Where the user named plugin families, they alone speak.
+def families_of(places: Places) -> list[Family]:
+    """All that are built in; where the user named files and folders, those that they are for alone."""
+    built_in = built_in_families()
+    if not places.voice_paths:
+        return built_in
+    readers = [family for family in built_in if isinstance(family, ReadsFiles)]
+    for path in places.voice_paths:
+        if not (path / PLUGIN).is_file() and not any(reader.reads(path) for reader in readers):
+            places.refuse(f"{path} holds no voice")
+    return [*plugin_families(places.voice_paths), *readers]
 
-    Raises NotPrepared where no voice is there at all.
+
+def read_catalog(places: Places) -> Catalog:
+    """Find every voice. Where the user named some, they alone speak, and libraries if `places` has them.
+
+    What clashes with a voice before it is refused. Raises NotPrepared where no voice is there at all.
     """
-    families = plugin_families(places.voice_paths) or built_in_families()
     found: list[tuple[Family, Speaker]] = []
     missing: list[str] = []
-    for family in families:
+    refused: list[str] = []
+
+    def refuse(sentence: str) -> None:
+        refused.append(sentence)
+        places.refuse(sentence)
+
+    for family in families_of(replace(places, refuse=refuse)):
         try:
-            found += [(family, speaker) for speaker in family.find(places)]
+            for speaker in family.find(replace(places, refuse=refuse)):
+                clash = _clash(speaker, found)
+                if clash is None:
+                    found.append((family, speaker))
+                else:
+                    refuse(clash)
         except NotPrepared as error:
             missing.append(str(error))
     if not found:
-        raise NotPrepared("; ".join(missing) or "no voice was found")
-    return Catalog(found)
+        raise NotPrepared("; ".join(dict.fromkeys([*refused, *missing])) or "no voice was found")
+    catalog = Catalog(found)
+    catalog.missing = tuple(missing)
+    return catalog
+
+
+def _clash(speaker: Speaker, found: Iterable[tuple[Family, Speaker]]) -> str | None:
+    """What of this speaker is taken already, as a sentence that names both."""
+    for _, other in found:
+        if speaker.uuid == other.uuid:
+            return f"{_named(speaker)} has the speaker uuid {speaker.uuid} of {_named(other)}"
+        taken = {style.id: style for style in other.styles}
+        for style in speaker.styles:
+            if style.id in taken:
+                return f"{_named(speaker, style)} has the style id {style.id} of {_named(other, taken[style.id])}"
+    return None
+
+
+def _named(speaker: Speaker, style: Style | None = None) -> str:
+    source = (style or speaker.styles[0]).source if speaker.styles else None
+    return f"{speaker.name} ({source})" if source is not None else speaker.name

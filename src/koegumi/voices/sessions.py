@@ -64,9 +64,9 @@ def providers(device: Device) -> list[Provider]:
     return [(CUDA, options), CPU]
 
 
-def open_session(path: Path, device: Device) -> ort.InferenceSession:
+def open_session(model: Path | bytes, device: Device) -> ort.InferenceSession:
     """A session that really uses the device, its convolutions included; raises DeviceNotUsed."""
-    session = ort.InferenceSession(os.fspath(path), session_options(device), providers=providers(device))
+    session = ort.InferenceSession(os.fspath(model), session_options(device), providers=providers(device))
     require_device(session, device)
     return session
 
