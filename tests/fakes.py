@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
-from koegumi.wire.messages import End, Failure
+from koegumi.wire.messages import End, Failure, Progress
 
 
 @dataclass(order=True)
@@ -94,6 +94,9 @@ class FakeSlot:
 
     def chunk(self, call: bytes, data: bytes) -> None:
         self.jobs[self.number_of(call)][1].chunk(data)
+
+    def progress(self, call: bytes, stage: str, share: float) -> None:
+        self.jobs[self.number_of(call)][1].progress(Progress(stage, share))
 
     def done(self, call: bytes, seconds: float = 1.0) -> None:
         self._pop(call).done(End("audio/wav", seconds))

@@ -12,7 +12,7 @@ from koegumi.schema import models
 router = APIRouter()
 
 
-@router.get("/singers", response_model=list[models.Speaker], tags=["voices"])
+@router.get("/singers", response_model=list[models.Speaker], response_model_exclude_none=True, tags=["voices"])
 async def singers(front: TheFront, core_version: CoreVersion = None) -> list[models.Speaker]:
     """List who can sing."""
     check_core(core_version, full_stop="")

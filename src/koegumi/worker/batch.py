@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Mapping
+from time import perf_counter
 from typing import NoReturn
 
 import msgspec
@@ -36,12 +36,12 @@ class Desk:
         self.voice = voice
         self._waiting: deque[_Ticket] = deque()
         self._active: list[_Ticket] = []
-        self._counted = self._beaten = time.perf_counter()
+        self._counted = self._beaten = perf_counter()
 
     def work(self) -> NoReturn:
         while True:
             self._sort(self._jobs.next())
-            if self._waiting:
+            while self._waiting:
                 self._speak()
 
     def take(self) -> Request | None:
@@ -56,7 +56,7 @@ class Desk:
 
     def beat(self) -> None:
         """Tell how far everybody is, unless that was just done. Who waits here waits for a worker that is alive."""
-        now = time.perf_counter()
+        now = perf_counter()
         if now - self._beaten < BEAT:
             return
         self._beaten = now
@@ -97,7 +97,7 @@ class Desk:
             single.do(job, self._jobs, self._handlers)
 
     def _share_time(self) -> None:
-        now = time.perf_counter()
+        now = perf_counter()
         for ticket in self._active:
             ticket.seconds += (now - self._counted) / len(self._active)
         self._counted = now

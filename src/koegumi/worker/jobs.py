@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from koegumi.voices.interface import Cancelled, VoiceError
-from koegumi.wire.frames import FrameType
+from koegumi.wire.frames import Frame, FrameType
 from koegumi.wire.messages import Call, End, Failure, Order, Progress
 from koegumi.worker.handlers import Answer, Refused
 from koegumi.worker.link import Link
@@ -39,7 +39,7 @@ class Job:
 
 
 class Jobs:
-    """`listen` runs in the second thread, everything else in the main one.
+    """`listen` runs in the second thread, everything that does not hear in the main one.
 
     A cancelled job is answered by whoever works on it, once it has stopped. Where jobs share steps that may take long
     they are `cancelled_at_once`: the front hears so at once, and the step ends in its own time.
@@ -55,18 +55,20 @@ class Jobs:
         """Queue calls, cancel runs, end with the front."""
         try:
             while True:
-                frame = self._link.read()
-                if frame.type is FrameType.CALL:
-                    order = msgspec.msgpack.decode(frame.payload, type=Order)
-                    job = self._open[frame.job_id] = Job(frame.job_id, order)
-                    self._waiting.put(job)
-                elif frame.type is FrameType.CANCEL and (found := self._open.get(frame.job_id)):
-                    found.run.cancel()
-                    if self.cancelled_at_once:
-                        self.answer(found, CANCELLED, 0.0)
+                self.hear(self._link.read())
         except BaseException:
             # The front is gone, or talks nonsense. The main thread may be in native code: leave it no say.
             os._exit(0)
+
+    def hear(self, frame: Frame) -> None:
+        if frame.type is FrameType.CALL:
+            order = msgspec.msgpack.decode(frame.payload, type=Order)
+            job = self._open[frame.job_id] = Job(frame.job_id, order)
+            self._waiting.put(job)
+        elif frame.type is FrameType.CANCEL and (found := self._open.get(frame.job_id)):
+            found.run.cancel()
+            if self.cancelled_at_once:
+                self.answer(found, CANCELLED, 0.0)
 
     def next(self) -> Job:
         """Waits for one."""

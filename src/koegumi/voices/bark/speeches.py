@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from koegumi.voices.bark.rows import SAMPLING_RATE, Row, Sentence, Wave
-from koegumi.voices.interface import Cancelled, Request, Requests
+from koegumi.voices.interface import Cancelled, Request, Requests, VoiceError
 
 GAP_SECONDS = 0.25
 # Where a stage begins in a sentence's work, and how much of it it is: about as on a CPU.
@@ -16,8 +16,8 @@ _STAGES = {"semantic": (0.0, 0.2), "coarse": (0.2, 0.4), "fine": (0.6, 0.35), "c
 
 
 class Rows:
-    """The engine's source (`rows.Source`). Requests take turns, so that a long text holds up nobody's sentence; a
-    request is taken when there is a place for a row."""
+    """The engine's source (`rows.Source`). Requests take turns, the newest after all others, so that a long text holds
+    up nobody's sentence; a request is taken when there is a place for a row."""
 
     def __init__(self, requests: Requests, begin: Callable[[Request], Sequence[Sentence]]) -> None:
         """What `begin` raises is the request's failure."""
@@ -32,8 +32,8 @@ class Rows:
         return rows
 
     def _next(self) -> Row | None:
-        if (request := self._requests.take()) is not None:
-            self._admit(request)
+        while (request := self._requests.take()) is not None and not self._is_admitted(request):
+            pass
         while self._open:
             speech = self._open.popleft()
             if (row := speech.next_row()) is not None:
@@ -41,16 +41,18 @@ class Rows:
                 return row
         return None
 
-    def _admit(self, request: Request) -> None:
+    def _is_admitted(self, request: Request) -> bool:
+        """Or over at once."""
         try:
             sentences = self._begin(request)
         except Exception as error:
             request.failed(error)
-            return
-        if sentences:
-            self._open.append(_Speech(request, sentences))
-        else:
+            return False
+        if not sentences:
             request.done(_framed(request, []))
+            return False
+        self._open.append(_Speech(request, sentences))
+        return True
 
 
 class _Speech:
@@ -95,9 +97,14 @@ class _Speech:
             self._request.done(_framed(self._request, waves))
 
     def failed(self, error: Exception) -> None:
-        if not self._is_over:
-            self._is_over = True
-            self._request.failed(error)
+        """A sentence that cannot be spoken is this request's alone. Anything else (memory that has run out) befell
+        whatever was in the batch, and goes up through the engine: each of them may do better by itself."""
+        if self._is_over:
+            return
+        self._is_over = True
+        if not isinstance(error, VoiceError):
+            raise error
+        self._request.failed(error)
 
 
 class _Row:
