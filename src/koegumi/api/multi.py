@@ -11,7 +11,7 @@ from koegumi.api.archive import archive
 from koegumi.api.body import decoded, documented
 from koegumi.api.extras import Extras, check_extras
 from koegumi.api.front import TheFront
-from koegumi.api.spoken_text import sound_seconds
+from koegumi.api.spoken_text import all_sound_seconds
 from koegumi.api.styles import CoreVersion, StyleId, Upspeak, style_for
 from koegumi.api.work import run_all, synthesis_job, timing
 from koegumi.schema.http import AUDIO_QUERIES
@@ -49,7 +49,7 @@ async def multi_synthesis(
     if len({query.sampling_rate for query in queries}) > 1:
         raise HTTPException(422, RATES_DIFFER)
     calls = [SynthesisCall(query.value, speaker, enable_interrogative_upspeak, extras) for query in queries]
-    seconds = [sound_seconds(entry, query.value, query.seconds, (number,)) for number, query in enumerate(queries)]
+    seconds = all_sound_seconds(entry, queries)
     jobs = [synthesis_job(entry, call, each, batch=True) for call, each in zip(calls, seconds, strict=True)]
     outcomes = await run_all(request, front, jobs)
     content = await anyio.to_thread.run_sync(archive, [outcome.body for outcome in outcomes])

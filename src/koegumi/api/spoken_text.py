@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from fastapi.exceptions import RequestValidationError
@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from koegumi.api.front import Front
 from koegumi.api.styles import check_core
-from koegumi.schema.plain import AudioQuery
+from koegumi.schema.plain import AudioQuery, CheckedQuery
 from koegumi.schema.reading import Error, Location, Refused, check_sound, error
 from koegumi.schema.text_length import text_seconds
 from koegumi.voices.catalog import Entry
@@ -46,11 +46,23 @@ def sound_seconds(entry: Entry, encoded: bytes | msgspec.Raw, checked: float, at
     if errors:
         raise RequestValidationError(errors)
     seconds = checked + text_seconds(query.kana or "")
+    _check_sound(seconds, query.output_sampling_rate * (2 if query.output_stereo else 1), at)
+    return seconds
+
+
+def all_sound_seconds(entry: Entry, queries: Sequence[CheckedQuery]) -> list[float]:
+    """The same for several, whose sounds are in memory together."""
+    seconds = [sound_seconds(entry, query.value, query.seconds, (number,)) for number, query in enumerate(queries)]
+    if _speaks_text(entry):
+        _check_sound(sum(seconds), max(2 * query.sampling_rate for query in queries), ())
+    return seconds
+
+
+def _check_sound(seconds: float, samples_a_second: int, at: Location) -> None:
     try:
-        check_sound(seconds, query.output_sampling_rate * (2 if query.output_stereo else 1), at)
+        check_sound(seconds, samples_a_second, at)
     except Refused as refused:
         raise RequestValidationError(refused.errors) from None
-    return seconds
 
 
 def _speaks_text(entry: Entry) -> bool:
