@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: setup serve test check fault test-clients test-schema soak bench-concurrency bench-latency bench-multi bench-share lock clean
+.PHONY: setup serve test check fault test-clients test-schema test-bark soak bench-concurrency bench-latency bench-multi bench-share lock clean
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
@@ -56,6 +56,16 @@ test-clients: setup $(VENV)/.dev $(CLIENTS:%=.venv-clients/%/.installed)
 test-schema: setup $(VENV)/.dev .venv-clients/schemathesis/.installed
 	$(BIN)/python -m pytest -m schema tests/schema $(TESTARGS)
 
+# transformers and torch, in an environment that has nothing of ours.
+.venv-bark/.installed: requirements/bark/transformers.lock requirements/bark/torch.txt $(VENV)/.python
+	$(BIN)/python -m venv .venv-bark
+	.venv-bark/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/bark/transformers.lock -r requirements/bark/torch.txt
+	touch $@
+
+## test-bark: our Bark against transformers', token by token; needs a CPU build of torch, see requirements/bark
+test-bark: setup $(VENV)/.dev .venv-bark/.installed
+	$(BIN)/python -m pytest -m bark tests/bark $(TESTARGS)
+
 ## soak: the same for longer, and memory; by hand
 soak: setup $(VENV)/.dev
 	KOEGUMI_FAULT_SECONDS=180 $(BIN)/python -m pytest -m "fault or soak" tests/fault $(TESTARGS)
@@ -96,4 +106,4 @@ lock:
 	done
 
 clean:
-	rm -rf $(VENV) .venv-clients .mypy_cache .ruff_cache .pytest_cache bench/out
+	rm -rf $(VENV) .venv-clients .venv-bark .mypy_cache .ruff_cache .pytest_cache bench/out
