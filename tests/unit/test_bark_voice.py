@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,3 +81,11 @@ def test_a_preset_that_is_gone_is_one_request_s_failure(tmp_path: Path) -> None:
 def test_what_was_not_prepared_is_named_with_the_command_that_makes_it(cache: Path) -> None:
     with pytest.raises(NotPrepared, match=r"fp16 are missing .*koegumi prepare --bark DIR --device cuda"):
         open_voice(cache, "cuda", precision="fp16")
+
+
+def test_the_front_knows_the_families_without_their_libraries() -> None:
+    heavy = {"tokenizers", "onnxruntime", "onnx", "soundfile", "PIL"}
+    code = "import sys, koegumi.voices.catalog as c; c.built_in_families(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "koegumi.voices.bark.family" in loaded
+    assert not heavy & set(loaded)
