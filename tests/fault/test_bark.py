@@ -82,6 +82,25 @@ def test_a_worker_that_stands_still_is_replaced(bark: Server) -> None:
         assert [answer.result()[0] for answer in answers] == [200] * 3
 
 
+def test_a_model_that_fails_ends_its_worker_once_and_then_each_job_by_itself(tmp_path: Path) -> None:
+    """Not the server: with a worker to itself it is known whose failure it is."""
+    cache = prepare_model(tmp_path)
+    (graph,) = cache.glob("bark/*/models/coarse-fp32.onnx")
+    with serving("--cache-dir", cache, "--bark-offload", "stage") as server, ThreadPoolExecutor(3) as threads:
+        pid = server.worker_pids("bark")["bark-1"]
+        right = graph.read_bytes()
+        graph.write_bytes(b"no graph")
+        os.kill(pid, signal.SIGSTOP)
+        answers = [threads.submit(say, server, request(number, 20)) for number in range(3)]
+        until(lambda: [job["worker"] for job in jobs(server)] == ["bark-1"] * 3)
+        os.kill(pid, signal.SIGCONT)
+        assert [answer.result()[0] for answer in answers] == [500] * 3
+        assert len(server.log.events("worker ended")) == 1
+        assert len(server.log.events("job lost")) == 3
+        graph.write_bytes(right)
+        assert say(server, request(0, 20))[0] == 200
+
+
 def test_files_that_are_gone_are_named_at_the_start(tmp_path: Path) -> None:
     cache = prepare_model(tmp_path)
     (gone,) = cache.glob("bark/*/models/coarse-fp32.onnx")
