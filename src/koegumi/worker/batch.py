@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from koegumi.schema.plain import AudioQuery
-from koegumi.voices.interface import BatchSynthesisVoice, Request
+from koegumi.voices.interface import BatchSynthesisVoice, Cancelled, Request
 from koegumi.wire.messages import Failure, Progress, SynthesisCall
 from koegumi.worker import single
 from koegumi.worker.handlers import Answer, Handlers
@@ -116,9 +116,11 @@ class _Ticket:
         self.reached = Progress("waiting", 0.0)
 
     def check(self) -> None:
-        if self.job.run.is_cancelled:
+        try:
+            self.job.run.check()
+        except Cancelled:
             self._desk.over(self, CANCELLED)
-        self.job.run.check()
+            raise
         self._desk.beat()
 
     def progress(self, stage: str, share: float) -> None:
