@@ -148,6 +148,9 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-list-bytes", type=int, metavar="N", help="body with several queries (default 8 MB)")
     parser.add_argument("--max-upload-bytes", type=int, metavar="N", help="body with sounds or words (default 64 MB)")
     _add_bark(parser)
+    parser.add_argument(
+        "--max-unread-bytes", metavar="SIZE", help="finished sound that slow clients may leave unread (default 256MB)"
+    )
     reference_options.add_options(parser)
 
 

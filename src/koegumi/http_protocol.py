@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
+from typing import Any
 
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from koegumi.unread import Unread
 
 # The parser's own limit: it counts in 16 bits.
 MAX_URL = 65_535
@@ -14,6 +18,11 @@ LINGER_SECONDS = 2.0
 
 URL_TOO_LONG = f"the URL is longer than {MAX_URL} bytes; a long text can come in the body: text=... as a form, or JSON"
 HEADERS_TOO_LARGE = f"the headers are larger than {MAX_HEADERS} bytes"
+
+
+def protocol(unread: Unread) -> type[JsonErrorProtocol]:
+    """The protocol of a server whose connections count there."""
+    return type("Protocol", (JsonErrorProtocol,), {"unread": unread})
 
 
 class _Refused(Exception):  # noqa: N818 - reads as a sentence where it is raised
@@ -26,6 +35,38 @@ class JsonErrorProtocol(HttpToolsProtocol):
     _refusal: tuple[HTTPStatus, str] | None = None
     _header_bytes = 0
     _is_over = False
+    unread: Unread  # of all connections
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._application = self.app
+        self.app = self._when_read
+
+    async def _when_read(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The next answer of a connection is made when its client has read the one before."""
+        await self.flow.drain()
+        await self._application(scope, receive, send)
+
+    # The transport says when what it could not send yet is much, and when it is little again.
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.unread.began(self)
+
+    def resume_writing(self) -> None:
+        self.unread.ended(self)
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.unread.ended(self)
+        super().connection_lost(exc)
+
+    @property
+    def unread_bytes(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    def drop(self) -> None:
+        self.transport.abort()
 
     def on_message_begin(self) -> None:
         self._header_bytes = 0

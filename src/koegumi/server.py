@@ -22,7 +22,7 @@ from koegumi.crew import QUERY, worker_plans
 from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.clock import LoopClock
 from koegumi.dispatch.dispatcher import Dispatcher, WatchdogPolicy
-from koegumi.http_protocol import JsonErrorProtocol
+from koegumi.http_protocol import protocol
 from koegumi.lifecycle import Lifecycle
 from koegumi.listen import open_sockets, urls
 from koegumi.loading import LoadingBar
@@ -36,6 +36,7 @@ from koegumi.state.dictionary import Compile
 from koegumi.state.files import StateError
 from koegumi.state.state import State
 from koegumi.telemetry import Metrics, configure_logging
+from koegumi.unread import Unread
 from koegumi.voices.catalog import Catalog, read_catalog
 from koegumi.voices.interface import NotPrepared, Places
 
@@ -62,9 +63,10 @@ async def _serve(settings: Settings, catalog: Catalog, sockets: list[socket.sock
     plans = worker_plans(settings, catalog)
     with LoadingBar(plans) as bar, contextlib.ExitStack() as at_end:
         crew = Supervisor(plans, bar, Recycling(settings.recycle_jobs, settings.recycle_memory))
-        dispatcher, metrics = _dispatcher(settings, catalog, crew)
+        unread = Unread(settings.max_unread_bytes, LoopClock(asyncio.get_running_loop()))
+        dispatcher, metrics = _dispatcher(settings, catalog, crew, unread)
         front = _front(settings, catalog, crew, dispatcher, metrics, at_end)
-        server = _http_server(settings, front)
+        server = _http_server(settings, front, unread)
         life = Lifecycle(server, dispatcher, settings.drain, front.reload)
         fatal = crew.start()
         life.obey_signals()
@@ -92,13 +94,17 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _dispatcher(settings: Settings, catalog: Catalog, crew: Supervisor) -> tuple[Dispatcher, Metrics]:
+def _dispatcher(settings: Settings, catalog: Catalog, crew: Supervisor, unread: Unread) -> tuple[Dispatcher, Metrics]:
     metrics = Metrics()
+    metrics.watch_unread(lambda: unread.total, lambda: unread.dropped)
     lanes = {QUERY, *(speaker.lane for speaker in catalog.speakers)}
     limits = LaneLimits(settings.max_waiting, settings.max_backlog)
     clock = LoopClock(asyncio.get_running_loop())
     watchdog = WatchdogPolicy(floor=settings.watchdog)
-    return Dispatcher(crew, dict.fromkeys(lanes, limits), clock, metrics, watchdog), metrics
+    dispatcher = Dispatcher(
+        crew, dict.fromkeys(lanes, limits), clock, metrics, watchdog, much_unread=lambda: unread.retry_after
+    )
+    return dispatcher, metrics
 
 
 def _front(
@@ -128,10 +134,10 @@ def _front(
     )
 
 
-def _http_server(settings: Settings, front: Front) -> _Server:
+def _http_server(settings: Settings, front: Front, unread: Unread) -> _Server:
     config = uvicorn.Config(
         create_app(front),
-        http=JsonErrorProtocol,
+        http=protocol(unread),
         loop="asyncio",
         ws="none",
         lifespan="off",

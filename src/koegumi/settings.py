@@ -91,6 +91,7 @@ class Settings(BaseSettings):
     bark_offload: Literal["resident", "stage", "auto"] = "auto"
     bark_memory: ByteSize | None = Field(default=None, ge=1)
     bark_batch: int = Field(default=8, ge=1, le=64)
+    max_unread_bytes: ByteSize = Field(default=ByteSize(256_000_000), ge=1)
     enable_cancellable_synthesis: bool = False
     manage_library: bool = False
     output_log_utf8: bool = _also("output_log_utf8", "VV_OUTPUT_LOG_UTF8", False)

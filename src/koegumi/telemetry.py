@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -88,6 +88,16 @@ class Metrics:
         self._work_seconds = Histogram(
             "koegumi_job_work_seconds", "Time in the worker.", ["lane"], buckets=SECONDS, registry=self._registry
         )
+        self._first_byte_seconds = Histogram(
+            "koegumi_first_byte_seconds",
+            "From a request's arrival to the first byte of its answer's body.",
+            ["path"],
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+        self._answer_bytes = Counter(
+            "koegumi_answer_bytes", "Bytes of answers' bodies.", ["path"], registry=self._registry
+        )
 
     def job_finished(self, lane: str, outcome: str, queue_seconds: float, work_seconds: float) -> None:
         self._jobs.labels(lane, outcome).inc()
@@ -102,6 +112,19 @@ class Metrics:
     def job_quarantined(self, lane: str) -> None:
         self._quarantines.labels(lane).inc()
 
+    def answered(self, path: str, first_byte_seconds: float, size: int) -> None:
+        """A request has its answer. `path` is its route's: there are few."""
+        self._first_byte_seconds.labels(path).observe(first_byte_seconds)
+        self._answer_bytes.labels(path).inc(size)
+
+    def watch_unread(self, total: Callable[[], int], dropped: Callable[[], int]) -> None:
+        """Show what clients have not read yet, in bytes, and how many of them were dropped for it. Once."""
+        unread = Gauge(
+            "koegumi_unread_bytes", "Parts of answers that slow clients have still to read.", registry=self._registry
+        )
+        unread.set_function(total)
+        self._registry.register(_Count("koegumi_slow_clients_dropped", "Clients dropped for reading slowly.", dropped))
+
     def watch(self, slots: Callable[[], Sequence[SlotStatistics]], dispatch: Callable[[], DispatchStatistics]) -> None:
         """Show what these say from now on. Once."""
         self._registry.register(_Watcher(slots, dispatch))
@@ -109,6 +132,16 @@ class Metrics:
     def render(self) -> bytes:
         """The text format of Prometheus."""
         return generate_latest(self._registry)
+
+
+class _Count(Collector):
+    """A number that somebody else counts."""
+
+    def __init__(self, name: str, text: str, count: Callable[[], int]) -> None:
+        self._name, self._text, self._count = name, text, count
+
+    def collect(self) -> Iterable[Metric]:
+        yield CounterMetricFamily(self._name, self._text, self._count())
 
 
 class _Watcher(Collector):

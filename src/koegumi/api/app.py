@@ -57,7 +57,7 @@ def create_app(front: Front) -> FastAPI:
     errors.install(app)
     stored.install(app)
     app.add_middleware(KeysMiddleware, keys=front.keys)
-    app.add_middleware(RequestMiddleware)
+    app.add_middleware(RequestMiddleware, metrics=front.metrics)
     app.add_middleware(OriginsMiddleware, origins=front.origins)
     for router in (queries.router, synthesis.router, speakers.router, server.router, admin.router, workers.router):
         app.include_router(router)

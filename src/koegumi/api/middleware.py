@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from koegumi.api.errors import internal_error
+from koegumi.telemetry import Metrics
 
 log = structlog.get_logger("koegumi.api")
 
@@ -24,8 +25,9 @@ _NOT_LOGGED = frozenset({"/livez", "/readyz", "/metrics"})
 
 
 class RequestMiddleware:
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -44,6 +46,8 @@ class RequestMiddleware:
                     raise
                 await internal_error()(scope, receive, exchange.send)
             finally:
+                if exchange.first_byte is not None and (route := scope.get("route")) is not None:
+                    self._metrics.answered(route.path, exchange.first_byte - started, exchange.size)
                 if scope["path"] not in _NOT_LOGGED:
                     seconds = round(asyncio.get_running_loop().time() - started, 4)
                     log.info(
@@ -52,17 +56,23 @@ class RequestMiddleware:
 
 
 class _Exchange:
-    """Marks the answer with the request's id and remembers its status."""
+    """Marks the answer with the request's id and remembers its status, its size and when it began."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
         self._request_id = request_id
         self.status: int | None = None
+        self.first_byte: float | None = None
+        self.size = 0
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             MutableHeaders(scope=message)[REQUEST_ID] = self._request_id
+        elif body := message.get("body", b""):
+            self.size += len(body)
+            if self.first_byte is None:
+                self.first_byte = asyncio.get_running_loop().time()
         await self._send(message)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -17,7 +17,17 @@ from typing import Protocol
 from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.clock import Clock
 from koegumi.dispatch.cost import CostModel
-from koegumi.dispatch.job import DeadlinePassed, DispatchError, Job, Outcome, Quarantined, Refused, Stopping, WorkLost
+from koegumi.dispatch.job import (
+    DeadlinePassed,
+    DispatchError,
+    Job,
+    MuchUnread,
+    Outcome,
+    Quarantined,
+    Refused,
+    Stopping,
+    WorkLost,
+)
 from koegumi.dispatch.lane import Lane
 from koegumi.dispatch.quarantine import FATAL_DEATHS, Quarantine
 from koegumi.dispatch.run import Batch, Ending, Run, Ticket
@@ -60,11 +70,14 @@ class Dispatcher:
         clock: Clock,
         observer: Observer,
         watchdog: WatchdogPolicy = WatchdogPolicy(),
+        much_unread: Callable[[], int | None] = lambda: None,
     ) -> None:
+        """`much_unread` says in how many seconds to come back while clients have not read what is done, else None."""
         self._crew = crew
         self._clock = clock
         self._observer = observer
         self._watchdog = watchdog
+        self._much_unread = much_unread
         self._costs = CostModel()
         self._quarantine = Quarantine(clock)
         self._lanes = {name: Lane(name, limits, crew) for name, limits in lanes.items()}
@@ -95,6 +108,7 @@ class Dispatcher:
             result = await batch.answer
         finally:
             self._withdraw(batch)
+            batch.tickets.clear()  # as above
         if isinstance(result, DispatchError):
             raise result
         return result
@@ -149,6 +163,8 @@ class Dispatcher:
         for job in jobs:
             if (seconds := self._quarantine.seconds_left(job)) is not None:
                 return Quarantined(math.ceil(seconds))
+        if (wait := self._much_unread()) is not None:
+            return MuchUnread(wait)
         now = self._clock.now()
         for name in dict.fromkeys(job.lane for job in jobs):
             here = [(job, cost) for job, cost in zip(jobs, costs, strict=True) if job.lane == name]
@@ -203,6 +219,7 @@ class Dispatcher:
             if ending.failure.kind == "internal":  # the worker's log has the trace, under the number of the run
                 ticket.log("job failed", worker=run.slot.name, run=run.number)
             self._settle(ticket, "failed", ending)
+        ticket.run = None  # a circle would keep the sound until it is collected
         self._pump(lane)
 
     def _lost(self, lane: Lane, run: Run, lost: WorkLost) -> None:

@@ -70,6 +70,15 @@ class QueueFull(ComeBack):
         super().__init__("the queue is full", retry_after)
 
 
+class MuchUnread(ComeBack):
+    """So much finished sound waits for slow clients to read it that no more is made."""
+
+    why = "unread"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("too much finished sound waits to be read", retry_after)
+
+
 class ShareUsed(ComeBack):
     """The queue is over half full, others wait too, and the client has more than its share of it."""
 

@@ -128,6 +128,7 @@ class Run:
             return
         self._ended = True
         self._clear_limit()
+        self._renew = None
         self._on_end(self, ending)
 
     def _clear_limit(self) -> None:
