@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: setup serve test check fault test-clients test-schema test-bark soak bench-concurrency bench-latency bench-multi bench-share lock clean
+.PHONY: setup serve test check fault test-clients test-schema test-bark soak voice test-voice-build bench-voice bench-concurrency bench-latency bench-multi bench-share lock clean
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
@@ -85,6 +85,24 @@ bench-share: setup $(VENV)/.dev
 ## bench-multi: one /multi_synthesis on one worker and on two
 bench-multi: setup $(VENV)/.dev
 	$(BIN)/python -m bench.multi $(ARGS)
+
+## voice: models/koegumi.vvm from nothing but free parts, in about 70 minutes on two cores
+.venv-voice/.installed: requirements/voice-build.txt $(VENV)/.python
+	$(BIN)/python -m venv .venv-voice
+	.venv-voice/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+voice: setup .venv-voice/.installed
+	BIN=$(BIN) models/build/build.sh models/out models/koegumi.vvm
+
+## test-voice-build: the same with a handful of sentences, in a few minutes; the voice is bad, and must work
+test-voice-build: setup $(VENV)/.dev .venv-voice/.installed
+	rm -rf models/out/tiny
+	BIN=$(BIN) models/build/build.sh models/out/tiny models/out/tiny/koegumi.vvm tiny
+	KOEGUMI_VOICE_FILE=models/out/tiny/koegumi.vvm $(BIN)/python -m pytest tests/voice $(TESTARGS)
+
+## bench-voice: what the voice is worth, beside its teacher; ARGS=--check fails where a figure is not met
+bench-voice: setup $(VENV)/.dev
+	$(BIN)/python -m bench.voice $(ARGS)
 
 ## check: ruff and mypy
 check: $(VENV)/.dev
