@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyworld
 from numpy.typing import NDArray
@@ -20,6 +22,13 @@ def distortion(one: Floats, other: Floats) -> Floats:
     return np.asarray(10 / np.log(10) * np.sqrt(2 * (difference**2).sum(axis=1)), np.float64)
 
 
+def resampled(envelope: NDArray[Any]) -> Floats:
+    """[T, n] points of equal distances on the mel scale -> [T, 80]."""
+    count = envelope.shape[1]
+    matrix = [np.interp(np.linspace(0, 1, POINTS), np.linspace(0, 1, count), row) for row in np.eye(count)]
+    return np.asarray(envelope @ np.stack(matrix), np.float64)
+
+
 def pitch(wave: NDArray[np.float32], low: float = 60.0, high: float = 700.0) -> tuple[Floats, Floats]:
     """Seconds and Hz every 5 ms; 0 is unvoiced."""
     samples = wave.astype(np.float64)
@@ -27,7 +36,7 @@ def pitch(wave: NDArray[np.float32], low: float = 60.0, high: float = 700.0) -> 
     return times, pyworld.stonemask(samples, rough, times, RATE)
 
 
-def cents(measured: Floats, wanted: Floats) -> Floats:
+def cents(measured: Floats, wanted: Floats | float) -> Floats:
     return np.asarray(np.abs(1200 * np.log2(measured / wanted)), np.float64)
 
 

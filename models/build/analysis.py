@@ -6,6 +6,7 @@ Frame i stands for samples [256 i, 256 i + 256) and is analysed at its middle.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyworld
@@ -66,10 +67,11 @@ def level(wave: NDArray[np.float32]) -> Floats:
     return np.asarray(20 * np.log10(rms / np.percentile(rms, 95)), np.float64)
 
 
-def spread(values: NDArray[np.generic], ends: Ints, count: int) -> NDArray[np.generic]:
+def spread(values: NDArray[Any], ends: Ints, count: int) -> NDArray[Any]:
     """What holds at the middle of each frame."""
     middles = HOP * np.arange(count) + HOP // 2
-    return values[np.minimum(np.searchsorted(ends, middles, side="right"), len(values) - 1)]
+    held: NDArray[Any] = values[np.minimum(np.searchsorted(ends, middles, side="right"), len(values) - 1)]
+    return held
 
 
 # Numbers of schema.phonemes by what silence beside them means.

@@ -7,6 +7,7 @@ picked one after the other so that rare pairs of phonemes come soon.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections import Counter
@@ -47,7 +48,7 @@ def phonemes(phrases: list[AccentPhrase]) -> list[str]:
 
 def pick(candidates: dict[str, list[str]], count: int) -> list[str]:
     """The sentence whose pairs of phonemes were heard least, again and again."""
-    pairs = {text: Counter(zip(sounds, sounds[1:], strict=False)) for text, sounds in candidates.items()}
+    pairs = {text: Counter(itertools.pairwise(sounds)) for text, sounds in candidates.items()}
     heard: Counter[tuple[str, str]] = Counter()
     picked: list[str] = []
     for _ in range(count):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
 
 VOWELS = (7, 14, 21, 30, 40)
 DEVOICED = (1, 2, 3, 5, 6)
@@ -60,16 +64,16 @@ def read(path: Path) -> Utterance:
         )
 
 
-def ignored(labels: NDArray, pitch: NDArray, hertz: NDArray, level: NDArray) -> NDArray[np.bool_]:
+def ignored(labels: Ints, pitch: NDArray[Any], hertz: Floats, level: Floats) -> NDArray[np.bool_]:
     """Frames of a vowel with a pitch where the teacher is silent, or unvoiced two frames or more inside it."""
     vowel = np.isin(labels, VOWELS) & (pitch > 0)
     inside = vowel.copy()
     for shift in (-2, -1, 1, 2):
         inside &= np.roll(labels, shift) == labels
-    return (vowel & (level < SILENT_DB)) | (inside & (hertz == 0))
+    return np.asarray((vowel & (level < SILENT_DB)) | (inside & (hertz == 0)), np.bool_)
 
 
-def refine(labels: NDArray, hertz: NDArray, pitched: NDArray) -> NDArray:
+def refine(labels: Ints, hertz: Floats, pitched: NDArray[np.bool_]) -> Ints:
     """The teacher's bounds lie on a grid of 25 ms: between a voiceless consonant and a vowel they move, by three
     frames at most, to where the voice sets in or stops."""
     labels = labels.copy()
@@ -87,17 +91,21 @@ def refine(labels: NDArray, hertz: NDArray, pitched: NDArray) -> NDArray:
         else:
             continue
         if found:
-            moved = min(found, key=lambda i: abs(i - at))
+            moved = _nearest(found, at)
             labels[moved:at], labels[at:moved] = right, left
             bounds[number] = moved
     return labels
 
 
-def _pitches(labels: NDArray, before: NDArray, pitch: NDArray) -> NDArray:
+def _pitches(labels: Ints, before: NDArray[Any], pitch: NDArray[Any]) -> NDArray[Any]:
     """Frames that changed their phoneme take the pitch of their new neighbours."""
     pitch = pitch.copy()
     for at in np.flatnonzero(labels != before):
         same = [i for i in range(max(at - 4, 0), min(at + 5, len(labels))) if before[i] == labels[at]]
         if same:
-            pitch[at] = pitch[min(same, key=lambda i: abs(i - at))]
+            pitch[at] = pitch[_nearest(same, int(at))]
     return pitch
+
+
+def _nearest(places: list[int], at: int) -> int:
+    return min(places, key=lambda place: abs(place - at))

@@ -67,7 +67,7 @@ class Acoustic(nn.Module):
     """Phonemes [T], ln Hz [T], whether there is a pitch [T], voice [T] -> ln amplitude [T, 72], aperiodicity in dB
     [T, 3], voicing logit [T]."""
 
-    def __init__(self, channels: int = 208, dropout: float = 0.15) -> None:
+    def __init__(self, channels: int = 208, dropout: float = 0.08) -> None:
         super().__init__()
         small, code = 96, 16
         self.phoneme = nn.Embedding(PHONEMES, small)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -88,9 +88,15 @@ def _add(table: dict[str, list[float]], mora: Mora, trim: Lengths) -> None:
     table["pitch"].append(mora.pitch)
 
 
-def utterances(teacher: Teacher, limit: int | None) -> Iterator[tuple[str, str, int, dict[str, list[float]]]]:
+PARTS = ("test", "validation", "train", "train without sound")
+
+
+def utterances(
+    teacher: Teacher, limit: int | None = None, parts: Sequence[str] = PARTS
+) -> Iterator[tuple[str, str, int, dict[str, list[float]]]]:
+    """Part, text, voice and `rows` of each."""
     split = json.loads(SPLIT.read_text("utf-8"))
-    for part in ("test", "validation", "train", "train without sound"):
+    for part in parts:
         for text in split[part][:limit]:
             phrases = teacher.phrases(text)
             for voice, style in enumerate(STYLES):

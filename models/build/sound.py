@@ -66,19 +66,24 @@ class Sound(nn.Module):
         pulses = self.source(phase, start, end)
         noise = self.noise[row.squeeze(1).to(torch.int64)].float() / self.deviation
         into = angles(self.ramp[:WINDOW], self.ramp[:BINS])
+        cosine, sine = torch.cos(into), torch.sin(into)
         rough = torch.pow(10.0, (bands.clamp(-60.0, 0.0) @ self.bands + self.base) / 20) * voiced + (1 - voiced)
         smooth = torch.sqrt((1 - rough * rough).clamp(min=0.0)) * voiced
         periodic, hiss = windowed(pulses), windowed(noise)
-        real = periodic @ torch.cos(into) * smooth + hiss @ torch.cos(into) * rough
-        imaginary = -(periodic @ torch.sin(into)) * smooth - (hiss @ torch.sin(into)) * rough
+        real = periodic @ cosine * smooth + hiss @ cosine * rough
+        imaginary = -(periodic @ sine) * smooth - (hiss @ sine) * rough
         size, turn = torch.exp(envelope @ self.shape), envelope @ self.turn
-        cosine, sine = size * torch.cos(turn), size * torch.sin(turn)
-        real, imaginary = real * cosine - imaginary * sine, real * sine + imaginary * cosine
-        out = angles(self.ramp[:BINS], self.ramp)
+        across, along = size * torch.cos(turn), size * torch.sin(turn)
+        real, imaginary = real * across - imaginary * along, real * along + imaginary * across
+        # Back by the same matrices: sample n + 512 of bin k is sample n with the sign of odd bins turned.
         ends = (self.ramp[:BINS] == 0) | (self.ramp[:BINS] == BINS - 1)
-        weight = ((2.0 - ends.float()) / FFT).unsqueeze(1)
-        pieces = real @ (torch.cos(out) * weight) - imaginary @ (torch.sin(out) * weight)
-        return overlapped(pieces)
+        weight = (2.0 - ends.float()) / FFT
+        sign = 1.0 - 2.0 * (self.ramp[:BINS] - 2 * torch.div(self.ramp[:BINS], 2, rounding_mode="floor")).float()
+        back, turned = cosine.transpose(0, 1), sine.transpose(0, 1)
+        real, imaginary = real * weight, imaginary * weight
+        early = real @ back - imaginary @ turned
+        late = (real * sign) @ back - (imaginary * sign) @ turned
+        return overlapped(torch.cat([early, late], 1))
 
 
 def windowed(frames: Tensor) -> Tensor:

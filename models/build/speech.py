@@ -1,4 +1,4 @@
-"""Makes the sound that is learnt from: `python -m models.build.speech FOLDER PART PARTS`.
+"""Makes the sound that is learnt from: `python -m models.build.speech FOLDER SHARE SHARES [SENTENCES]`.
 
 Each sentence of split.json by all five voices, one npz file each; what is there already is not made again, so that a
 run may be stopped, and several may share the work. Of the training utterances some are higher or lower and some faster
@@ -10,27 +10,30 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 from models.build.analysis import HOP, SILENT_DB, analyse, relabel, spread
 from models.build.corpus import SPLIT
 from models.build.teacher import STYLES, Said, Teacher, moved
+from numpy.typing import NDArray
 
 SEED = 1
 
 
-def jobs(limit: int | None = None) -> list[tuple[str, int, str]]:
-    """Part, number, text; test and validation first."""
+PARTS = ("test", "validation", "train")
+
+
+def jobs(parts: Sequence[str] = PARTS, limit: int | None = None) -> list[tuple[str, int, str]]:
+    """Part, number, text; the first `limit` of each part."""
     split = json.loads(SPLIT.read_text("utf-8"))
-    found: list[tuple[str, int, str]] = []
-    for part in ("test", "validation", "train"):
-        found += [(part, number, text) for number, text in enumerate(split[part][:limit])]
-    return found
+    return [(part, number, text) for part in parts for number, text in enumerate(split[part][:limit])]
 
 
-def frames_of(said: Said) -> dict[str, np.ndarray]:
+def frames_of(said: Said) -> dict[str, NDArray[Any]]:
     heard = analyse(said.wave)
     count = len(heard.hertz)
     labels = spread(said.phonemes, said.ends, count)
@@ -53,27 +56,35 @@ def frames_of(said: Said) -> dict[str, np.ndarray]:
     }
 
 
-def main() -> None:
-    folder, part, parts = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    limit = int(sys.argv[4]) if len(sys.argv) > 4 else None
+def make(folder: Path, wanted: list[tuple[str, int, str]], share: int = 0, shares: int = 1) -> None:
+    """What is missing of the share."""
     folder.mkdir(parents=True, exist_ok=True)
-    teacher = Teacher()
-    for number, (kind, index, text) in enumerate(jobs(limit)):
-        for voice, style in enumerate(STYLES):
-            target = folder / f"{kind}-{index:04}-{voice}.npz"
-            if (number * len(STYLES) + voice) % parts != part or target.exists():
-                continue
-            chance = random.Random(f"{SEED} {index} {voice}")  # noqa: S311
-            query = teacher.query(text, style)
-            if kind == "train":
-                query = moved(query, chance.uniform(-0.25, 0.3) if chance.random() < 0.35 else 0.0)
-                speed = chance.uniform(0.85, 1.2) if chance.random() < 0.25 else 1.0
-                query = msgspec.structs.replace(query, speed_scale=speed)
-            frames = frames_of(teacher.say(query, style))
-            temporary = target.with_suffix(".new.npz")
-            np.savez(temporary, **frames)
-            temporary.replace(target)
-        print(kind, index, flush=True)
+    pairs = [(*job, voice) for job in wanted for voice in range(len(STYLES))]
+    missing = [(*pair, path) for pair in pairs[share::shares] if not (path := _path(folder, *pair)).exists()]
+    teacher = Teacher() if missing else None
+    for part, number, text, voice, path in missing:
+        assert teacher is not None
+        style, chance = STYLES[voice], random.Random(f"{SEED} {number} {voice}")  # noqa: S311
+        query = teacher.query(text, style)
+        if part == "train":
+            query = moved(query, chance.uniform(-0.25, 0.3) if chance.random() < 0.35 else 0.0)
+            speed = chance.uniform(0.85, 1.2) if chance.random() < 0.25 else 1.0
+            query = msgspec.structs.replace(query, speed_scale=speed)
+        temporary = path.with_suffix(".new.npz")
+        rows: dict[str, Any] = frames_of(teacher.say(query, style))
+        np.savez(temporary, **rows)
+        temporary.replace(path)
+        print(path.stem, flush=True)
+
+
+def _path(folder: Path, part: str, number: int, _: str, voice: int) -> Path:
+    return folder / f"{part}-{number:04}-{voice}.npz"
+
+
+def main() -> None:
+    folder, share, shares = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    limit = int(sys.argv[4]) if len(sys.argv) > 4 else None
+    make(folder, jobs(limit=limit), share, shares)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Sentences of our own making: word lists and patterns, drawn with a seed. None of them stands in a corpus."""
+    """Sentences of our own making: word lists and patterns, drawn with a seed. None of them stands in a "
+    "corpus."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ THINGS = (
     "本 傘 手紙 新聞 鞄 写真 自転車 牛乳 切符 帽子 薬 机 時計 電話 林檎 蜜柑 葡萄 卵 味噌汁 お茶 急須 靴下 人形 "
     "ギター フォーク カメラ チョコレート ジュース シャツ ティーカップ ヴィオラ 百科事典 牛肉 弁当 地図 絵筆 封筒 "
     "ヒョウ柄の布 きゅうり 巾着 竹とんぼ 風呂敷 電子辞書 望遠鏡 プリン ビスケット 餃子 キャベツ 客用の茶碗 ピョンと跳ねる玩具 "
-    "ミュージカルの券 ビュッフェの券 ウォッカ クァルテットの楽譜 フィルム デュエットの曲 テューバ クァルテット グァバ茶 フューチャー誌 ミャンマー土産 脈拍計 ニョッキ 入場券 ヒャクニチソウ 珈琲豆 鋏 眼鏡 扇風機"
+    "ミュージカルの券 ビュッフェの券 ウォッカ クァルテットの楽譜 フィルム デュエットの曲 テューバ クァルテット "
+    "グァバ茶 フューチャー誌 ミャンマー土産 脈拍計 ニョッキ 入場券 ヒャクニチソウ 珈琲豆 鋏 眼鏡 扇風機"
 ).split()
 VERBS = (
     "買いました 探しています 見つけた 忘れてしまった 届けてくれた 選ぶつもりです 写真に撮った 壊してしまいました "

@@ -6,6 +6,8 @@ The checkpoint that is kept is the best on the validation sentences; the test se
 from __future__ import annotations
 
 import argparse
+import copy
+import itertools
 import random
 import time
 from pathlib import Path
@@ -18,8 +20,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 SEED = 3
-BATCH_FRAMES = 3000
-PEAK = 1.5e-3
+BATCH_FRAMES = 1500
+PEAK = 2e-3
+# Of the running mean of the weights, which is what is kept.
+DECAY = 0.998
+CEPSTRA = 24
 STRETCHED = 0.35
 HEALTHY_DB = -15.0
 
@@ -53,7 +58,7 @@ def _indices(utterance: Utterance, chance: random.Random | None) -> np.ndarray:
         return index
     bounds = [0, *(np.flatnonzero(np.diff(utterance.labels)) + 1).tolist(), len(index)]
     healthy = []
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in itertools.pairwise(bounds):
         steady = (utterance.hertz[start:stop] > 0).all() and (utterance.level[start + 1 : stop - 1] > HEALTHY_DB).all()
         if int(utterance.labels[start]) in VOWELS and stop - start >= 6 and steady:
             healthy.append((start + stop) // 2)
@@ -66,6 +71,8 @@ class Loss(nn.Module):
     def __init__(self, network: Acoustic) -> None:
         super().__init__()
         self.network = network
+        order, point = torch.arange(1, CEPSTRA + 1).unsqueeze(0), torch.arange(POINTS).unsqueeze(1)
+        self.cepstra = torch.cos(torch.pi * order * (point + 0.5) / POINTS) * (2 / POINTS)
 
     def forward(self, data: Arrays) -> tuple[Tensor, dict[str, float]]:
         network = self.network
@@ -78,7 +85,10 @@ class Loss(nn.Module):
         shape, rough = wrong[:, :POINTS], wrong[:, POINTS:]
         move = (shape[1:] - shape[:-1]).abs().mean(1)
         both = weight * data.heard
+        cepstra = (envelope - data.target[:, :POINTS]) @ self.cepstra
+        decibels = 6.142 * (cepstra.square().sum(1) + 1e-4).sqrt()
         parts = {
+            "dB": _mean(decibels, weight),
             "shape": _mean(shape.abs().mean(1), weight),
             "move": _mean(move, weight[1:] * weight[:-1]),
             "rough": _mean(rough.abs().mean(1), both),
@@ -86,7 +96,13 @@ class Loss(nn.Module):
                 functional.binary_cross_entropy_with_logits(voicing, data.heard, reduction="none"), weight
             ),
         }
-        total = parts["shape"] + 0.5 * parts["move"] + 0.3 * parts["rough"] + 0.3 * parts["voicing"]
+        total = (
+            0.1 * parts["dB"]
+            + 0.6 * parts["shape"]
+            + 0.3 * parts["move"]
+            + 0.3 * parts["rough"]
+            + 0.3 * parts["voicing"]
+        )
         return total, {name: float(value.detach()) for name, value in parts.items()}
 
 
@@ -121,7 +137,6 @@ def distance(network: Acoustic, utterances: list[Utterance], pitch: Pitch) -> tu
             decibels += float(wrong[keep].sum())
             errors += float((((voicing > 0) & (data.hertz > 0)) != (data.heard > 0))[keep].sum())
             count += int(keep.sum())
-    network.train()
     return decibels / count, errors / count
 
 
@@ -132,14 +147,19 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", type=int, default=100_000)
+    parser.add_argument("--start", type=Path, help="go on from what was trained before")
+    parser.add_argument("--peak", type=float, default=PEAK)
+    parser.add_argument("--dropout", type=float, default=0.08)
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
     torch.set_num_threads(arguments.threads)
     chance = random.Random(SEED)  # noqa: S311
     train, validation = load(arguments.folder, "train"), load(arguments.folder, "validation")
-    network, pitch = Acoustic(), Pitch()
+    network, pitch = Acoustic(dropout=arguments.dropout), Pitch()
     standardise(network, train)
-    loss = Loss(network)
+    if arguments.start:
+        network.load_state_dict(torch.load(arguments.start)["network"])
+    loss, kept = Loss(network), copy.deepcopy(network)
     optimizer = torch.optim.AdamW(network.parameters(), PEAK, weight_decay=0.02)
     started = time.monotonic()
     best, step, epoch = float("inf"), 0, 0
@@ -154,22 +174,26 @@ def main() -> None:
             while order and sum(len(each.labels) for each in batch) < BATCH_FRAMES:
                 batch.append(order.pop())
             for group in optimizer.param_groups:
-                group["lr"] = PEAK * min(1, (step + 1) / 100) * max(0.01, 1 - progress())
+                group["lr"] = arguments.peak * min(1, (step + 1) / 100) * max(0.01, 1 - progress())
             total, parts = loss(Arrays(batch, chance, pitch))
             optimizer.zero_grad()
             total.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
+            with torch.no_grad():
+                decay = min(DECAY, step / (step + 20))
+                for mean, weight in zip(kept.parameters(), network.parameters(), strict=True):
+                    mean.lerp_(weight, 1 - decay)
             step += 1
         epoch += 1
-        decibels, errors = distance(network, validation, pitch)
+        decibels, errors = distance(kept, validation, pitch)
         score = decibels + 10 * errors
         shown = " ".join(f"{name} {value:.3f}" for name, value in parts.items())
         seconds = time.monotonic() - started
         print(f"{seconds:5.0f} s, epoch {epoch}, step {step}: {shown}; {decibels:.3f} dB, {errors:.2%}", flush=True)
         if score < best:
             best = score
-            torch.save({"network": network.state_dict(), "epoch": epoch, "dB": decibels}, arguments.out)
+            torch.save({"network": kept.state_dict(), "epoch": epoch, "dB": decibels}, arguments.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,25 @@
+#!/bin/sh
+# From nothing to a VVM: build.sh OUT TARGET [tiny]. Work is kept in OUT, and what is there is not made again.
+# On two cores: one process each, because threads that wait for one another cost more than they give.
+set -e
+out=$1 target=$2
+limit= decode="--steps 18000 --minutes 40" prosody="--minutes 5"
+[ "$3" = tiny ] && limit=2 decode="--minutes 0.5" prosody="--minutes 0.1"
+koegumi="${BIN:-.venv/bin}/python" torch="${VOICE_BIN:-.venv-voice/bin}/python"
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 ORT_DISABLE_TELEMETRY=1
+mkdir -p "$out"
+
+# Both, and a failure of either is one.
+both() { wait "$1" && one=0 || one=$?; wait "$2" && other=0 || other=$?; [ "$one$other" = 00 ]; }
+
+"$koegumi" -m models.build.speech "$out/speech" 0 2 $limit & one=$!
+"$koegumi" -m models.build.speech "$out/speech" 1 2 $limit & other=$!
+both $one $other
+"$torch" -m models.build.train_decode "$out/speech" "$out/decode.pt" $decode & one=$!
+{
+  [ -f "$out/prosody.jsonl" ] || "$koegumi" -m models.build.prosody "$out/prosody.jsonl" $limit
+  "$torch" -m models.build.train_prosody "$out/prosody.jsonl" "$out/prosody.pt" $prosody
+} & other=$!
+both $one $other
+"$torch" -m models.build.export "$out/speech" "$out/prosody.jsonl" "$out/decode.pt" "$out/prosody.pt" "$out/onnx"
+"$koegumi" -m models.build.package "$out/onnx" "$target"
