@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from koegumi.schema.phonemes import PHONEMES
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot
 
 RATE, HOP, SPAN = 24000, 256, 1024
 
@@ -20,7 +20,9 @@ RATE, HOP, SPAN = 24000, 256, 1024
 def draw(file: Path, teacher: NDArray[Any], ours: NDArray[Any], labels: NDArray[np.int64]) -> None:
     figure, axes = pyplot.subplots(2, 1, figsize=(11, 6), sharex=True, layout="constrained")
     for axis, wave, title in zip(axes, (teacher, ours), ("teacher: Kokoro", "ours: models/koegumi.vvm"), strict=True):
-        axis.imshow(_spectrum(wave), origin="lower", aspect="auto", cmap="magma", vmin=-90, vmax=-10, extent=_extent(wave))
+        axis.imshow(
+            _spectrum(wave), origin="lower", aspect="auto", cmap="magma", vmin=-90, vmax=-10, extent=_extent(wave)
+        )
         axis.set_title(title, loc="left")
         axis.set_ylabel("kHz")
     starts = np.flatnonzero(np.diff(labels, prepend=-1))
