@@ -24,7 +24,7 @@ import structlog
 from koegumi.pool.output import OutputLog
 from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
 from koegumi.pool.transport import FrameProtocol, connect
-from koegumi.wire.frames import Frame, FrameType
+from koegumi.wire.frames import Frame, FrameError, FrameType
 from koegumi.wire.messages import Broken, End, Failure, Loading, Order, Progress, Ready, WorkerConfig
 
 # Loading reads models from slow disks and warms up; it has a limit of its own, far above any job's.
@@ -212,14 +212,15 @@ class LocalSlot:
         log.info("worker printed", worker=self.name, line=line, **values)
 
     def _frame(self, frame: Frame) -> None:
+        """Raises FrameError and what msgspec raises: a worker that sends such a thing is past help."""
+        if self.state in (SlotState.READY, SlotState.DRAINING):
+            self._answered(frame)
+        else:
+            self._stepped(frame)
+
+    def _stepped(self, frame: Frame) -> None:
+        """It is not ready yet."""
         match frame.type:
-            case FrameType.CHUNK | FrameType.PROGRESS:
-                if receiver := self._running.get(frame.job_id):
-                    _pass_on(frame, receiver)
-            case FrameType.END:
-                self._finish(frame, msgspec.msgpack.decode(frame.payload, type=End))
-            case FrameType.FAILURE:
-                self._finish(frame, msgspec.msgpack.decode(frame.payload, type=Failure))
             case FrameType.LOADING:
                 self._events.loading(self, msgspec.msgpack.decode(frame.payload, type=Loading))
             case FrameType.WARMING:
@@ -230,7 +231,25 @@ class LocalSlot:
                 self._broken = msgspec.msgpack.decode(frame.payload, type=Broken).reason
                 self._end(self._broken)
             case _:
-                self._end(f"it sent a frame that only the front may send: {frame.type.name}")
+                raise FrameError(f"{frame.type.name} before it was ready")
+
+    def _answered(self, frame: Frame) -> None:
+        receiver = self._running.get(frame.job_id)
+        if receiver is None and frame.type is FrameType.PROGRESS:
+            return  # it has crossed with the end of a job that was cancelled
+        if receiver is None:
+            raise FrameError(f"{frame.type.name} of a job that it does not have")
+        match frame.type:
+            case FrameType.CHUNK:
+                receiver.chunk(bytes(frame.payload))
+            case FrameType.PROGRESS:
+                receiver.progress(msgspec.msgpack.decode(frame.payload, type=Progress))
+            case FrameType.END:
+                self._finish(frame.job_id, receiver, msgspec.msgpack.decode(frame.payload, type=End))
+            case FrameType.FAILURE:
+                self._finish(frame.job_id, receiver, msgspec.msgpack.decode(frame.payload, type=Failure))
+            case _:
+                raise FrameError(f"{frame.type.name} once it was ready")
 
     def _become_ready(self, ready: Ready) -> None:
         if self._loading_timer is not None:
@@ -243,13 +262,10 @@ class LocalSlot:
         self._events.ready(self)
         self._events.room(self)
 
-    def _finish(self, frame: Frame, answer: End | Failure) -> None:
+    def _finish(self, job_id: int, receiver: Receiver, answer: End | Failure) -> None:
         if self._output is not None:
             self._output.catch_up()  # what was printed before the end is the job's
-        receiver = self._running.pop(frame.job_id, None)
-        if receiver is None:
-            return
-        del self._request_ids[frame.job_id]
+        del self._running[job_id], self._request_ids[job_id]
         self._jobs_done += 1
         if isinstance(answer, End):
             self._events.succeeded(self)
@@ -259,13 +275,6 @@ class LocalSlot:
         if self.is_draining and not self._running:
             self._end("another took its place")
         self._events.room(self)
-
-
-def _pass_on(frame: Frame, receiver: Receiver) -> None:
-    if frame.type is FrameType.CHUNK:
-        receiver.chunk(bytes(frame.payload))
-    else:
-        receiver.progress(msgspec.msgpack.decode(frame.payload, type=Progress))
 
 
 async def _spawn(

@@ -32,7 +32,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
             frame = self._reader.wrote(nbytes)
             if frame is not None:
                 self._on_frame(frame)
-        except (FrameError, msgspec.DecodeError) as error:
+        except (FrameError, msgspec.DecodeError, RecursionError) as error:
             self._lose(f"it sent nonsense: {error}")
 
     def eof_received(self) -> None:

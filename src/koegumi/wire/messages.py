@@ -6,6 +6,8 @@ a worker needs them, so that the front can pass large ones through without readi
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 
@@ -143,7 +145,7 @@ class End(msgspec.Struct):
     """A job is done. `seconds` is the time it took inside the worker, or its part of the time that several shared."""
 
     media_type: str
-    seconds: float
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
 class Failure(msgspec.Struct):
@@ -190,7 +192,7 @@ class Ready(msgspec.Struct):
     """The worker is loaded and warm. `device` is what the sessions really use: `cpu`, `cuda`."""
 
     pid: int
-    capacity: int
+    capacity: Annotated[int, msgspec.Meta(ge=1)]
     device: str
 
 

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from koegumi.voices.interface import Cancelled, VoiceError
-from koegumi.wire.frames import Frame, FrameType
+from koegumi.wire.frames import Frame, FrameError, FrameType
 from koegumi.wire.messages import Call, End, Failure, Order, Progress
 from koegumi.worker.handlers import Answer, Refused
 from koegumi.worker.link import Link
@@ -61,11 +61,14 @@ class Jobs:
             os._exit(0)
 
     def hear(self, frame: Frame) -> None:
+        """Raises FrameError and msgspec.DecodeError."""
         if frame.type is FrameType.CALL:
             order = msgspec.msgpack.decode(frame.payload, type=Order)
             job = self._open[frame.job_id] = Job(frame.job_id, order)
             self._waiting.put(job)
-        elif frame.type is FrameType.CANCEL and (found := self._open.get(frame.job_id)):
+        elif frame.type is not FrameType.CANCEL:
+            raise FrameError(f"{frame.type.name} is not for workers")
+        elif (found := self._open.get(frame.job_id)) is not None:
             found.run.cancel()
             if self.cancelled_at_once:
                 self.answer(found, CANCELLED, 0.0)
