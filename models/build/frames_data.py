@@ -77,7 +77,7 @@ def refine(labels: Ints, hertz: Floats, pitched: NDArray[np.bool_]) -> Ints:
     """The teacher's bounds lie on a grid of 25 ms: between a voiceless consonant and a vowel they move, by three
     frames at most, to where the voice sets in or stops."""
     labels = labels.copy()
-    bounds = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
+    bounds: list[int] = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
     for number in range(1, len(bounds) - 1):
         at = bounds[number]
         left, right = int(labels[at - 1]), int(labels[at])
@@ -100,10 +100,10 @@ def refine(labels: Ints, hertz: Floats, pitched: NDArray[np.bool_]) -> Ints:
 def _pitches(labels: Ints, before: NDArray[Any], pitch: NDArray[Any]) -> NDArray[Any]:
     """Frames that changed their phoneme take the pitch of their new neighbours."""
     pitch = pitch.copy()
-    for at in np.flatnonzero(labels != before):
+    for at in np.flatnonzero(labels != before).tolist():
         same = [i for i in range(max(at - 4, 0), min(at + 5, len(labels))) if before[i] == labels[at]]
         if same:
-            pitch[at] = pitch[_nearest(same, int(at))]
+            pitch[at] = pitch[_nearest(same, at)]
     return pitch
 
 
