@@ -1,11 +1,11 @@
-"""The phonemes that HTTP accepts are those of the front end and of the reference's table."""
+"""The phonemes that HTTP accepts are those of the front end, of the models and of the reference's table."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from koegumi.schema.phonemes import CONSONANTS, VOWELS
+from koegumi.schema.phonemes import CONSONANTS, PHONEMES, VOWELS
 from koegumi.schema.plain import UNVOICED
 from koegumi.text import moras
 
@@ -18,5 +18,10 @@ def test_every_mora_of_the_table_can_be_sent_back() -> None:
 
 
 def test_the_front_end_makes_no_others() -> None:
-    assert moras.CONSONANTS == CONSONANTS
-    assert moras.VOWELS == VOWELS
+    assert {consonant for consonant, _ in moras.KANA_OF} - {None} == CONSONANTS
+    assert {vowel for _, vowel in moras.KANA_OF} | set(moras.VOICED) <= VOWELS
+
+
+def test_every_phoneme_of_the_models_is_known() -> None:
+    assert {*PHONEMES, "sil"} == CONSONANTS | VOWELS
+    assert not CONSONANTS & VOWELS

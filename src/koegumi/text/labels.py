@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from koegumi.schema.phonemes import VOWELS
 from koegumi.schema.plain import AccentPhrase, Mora
 from koegumi.text.features import MOST_MORAE
 from koegumi.text.guard import TextError
 from koegumi.text.kana import mora, pause
-from koegumi.text.moras import KANA_OF, VOICED, VOWELS
+from koegumi.text.moras import KANA_OF, VOICED
 
 _LABEL = re.compile(
     r"[^-]*-(?P<phoneme>[^+]+)\+.*/A:[^+]+\+(?P<mora>\d+)\+.*"

@@ -77,10 +77,6 @@ PHONEMES_OF: dict[str, Phonemes] = _readings()
 DEVOICED = {"a": "A", "i": "I", "u": "U", "e": "E", "o": "O"}
 VOICED = {small: large for large, small in DEVOICED.items()}
 
-# What the `consonant` and `vowel` of a mora may be in an AudioQuery; `sil` is another name of `pau`.
-CONSONANTS = frozenset(consonant for consonant, _ in KANA_OF if consonant is not None)
-VOWELS = frozenset({*DEVOICED, *DEVOICED.values(), "N", "cl", "pau", "sil"})
-
 _LONGEST = max(map(len, PHONEMES_OF))
 
 
