@@ -85,7 +85,11 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu, cuda or cuda:0,1 (default cpu)")
     parser.add_argument(
-        "--voices", nargs="+", type=Path, metavar="PATH", help="folders of voices, in place of the prepared ones"
+        "--voices",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="VVM files, folders of them and plugin folders, in place of all other voices",
     )
     parser.add_argument("--cache-dir", type=Path, metavar="PATH", help="where prepared voices are")
 
@@ -147,6 +151,12 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-query-bytes", type=int, metavar="N", help="body with one query (default 2 MB)")
     parser.add_argument("--max-list-bytes", type=int, metavar="N", help="body with several queries (default 8 MB)")
     parser.add_argument("--max-upload-bytes", type=int, metavar="N", help="body with sounds or words (default 64 MB)")
+    parser.add_argument(
+        "--preload", nargs="+", type=int, metavar="STYLE", help="styles whose models are opened at the start"
+    )
+    parser.add_argument(
+        "--unload-after", type=float, metavar="SECONDS", help="close models that nobody uses so long (default: never)"
+    )
     _add_bark(parser)
     parser.add_argument(
         "--max-unread-bytes", metavar="SIZE", help="finished sound that slow clients may leave unread (default 256MB)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from koegumi.places import places_of
 from koegumi.pool.local import WorkerPlan
 from koegumi.settings import Settings
 from koegumi.voices.catalog import Catalog
@@ -40,6 +41,9 @@ def _plan(settings: Settings, lane: str, number: int, device: str, gpu: int | No
         device=device,
         threads=settings.thread_count if lane != QUERY else 1,
         options=settings.bark_options if lane == BARK else {},
+        library_dir=str(libraries) if (libraries := places_of(settings).library_dir) is not None else None,
+        preload=None if settings.load_all_models else settings.preload,
+        unload_after=settings.unload_after,
     )
     return WorkerPlan(config, _environment(config.threads, gpu))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from koegumi.settings import Settings
-from koegumi.voices.catalog import built_in_families, plugin_families
+from koegumi.voices.catalog import families_of
 from koegumi.voices.interface import Places
 
 
@@ -14,7 +14,7 @@ def prepare(settings: Settings) -> int:
     cannot be."""
     sources = {"bark": settings.bark} if settings.bark is not None else {}
     places = Places(settings.cache_dir, tuple(settings.voices), sources)
-    for family in plugin_families(settings.voices) or built_in_families():
+    for family in families_of(places):
         if sources and family.name not in sources:
             continue
         try:

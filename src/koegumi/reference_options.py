@@ -30,7 +30,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the most threads of all synthesis workers together (or VV_CPU_NUM_THREADS; default: no such limit)",
     )
-    group.add_argument("--load_all_models", action="store_true", help="accepted: workers load all voices anyway")
+    group.add_argument(
+        "--load_all_models", action="store_true", default=None, help="open the models of all voices at the start"
+    )
     group.add_argument("--enable_cancellable_synthesis", action="store_true", default=None)
     group.add_argument("--init_processes", type=int, metavar="N", help="--synthesis-workers")
     group.add_argument(
@@ -57,7 +59,6 @@ def translate(options: dict[str, Any]) -> None:
         options["synthesis_workers"] = processes
     if options.pop("enable_mock"):
         _add_mock(options)
-    options.pop("load_all_models")
     for name in IGNORED:
         if options.pop(name):
             _warn(f"--{name} is ignored: no voice of this server comes from VOICEVOX's core")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import structlog
 
 from koegumi.crew import worker_plans
+from koegumi.places import places_of
 from koegumi.pool.supervisor import NotReplaced, Supervisor
 from koegumi.settings import Settings
 from koegumi.voices.catalog import Catalog, read_catalog
-from koegumi.voices.interface import NotPrepared, Places
+from koegumi.voices.interface import NotPrepared
 
 log = structlog.get_logger("koegumi")
 
@@ -42,7 +42,7 @@ class Reloader:
             return None
 
     async def _read(self) -> Catalog:
-        places = Places(self._settings.cache_dir, tuple(map(Path, self._settings.voices)))
+        places = places_of(self._settings, lambda sentence: log.warning("voice refused", reason=sentence))
         try:
             new = await asyncio.to_thread(read_catalog, places)
         except NotPrepared as error:

@@ -26,6 +26,7 @@ from koegumi.http_protocol import protocol
 from koegumi.lifecycle import Lifecycle
 from koegumi.listen import open_sockets, urls
 from koegumi.loading import LoadingBar
+from koegumi.places import places_of
 from koegumi.pool.recycling import Recycling
 from koegumi.pool.supervisor import Supervisor
 from koegumi.reload import Reloader
@@ -38,7 +39,7 @@ from koegumi.state.state import State
 from koegumi.telemetry import Metrics, configure_logging
 from koegumi.unread import Unread
 from koegumi.voices.catalog import Catalog, read_catalog
-from koegumi.voices.interface import NotPrepared, Places
+from koegumi.voices.interface import NotPrepared
 
 log = structlog.get_logger("koegumi")
 
@@ -47,7 +48,7 @@ def run(settings: Settings) -> int:
     """Serve until a signal ends it; the exit code."""
     configure_logging()
     try:
-        catalog = read_catalog(Places(settings.cache_dir, tuple(settings.voices)))
+        catalog = read_catalog(places_of(settings, refused))
     except NotPrepared as error:
         print(f"koegumi: {error}", file=sys.stderr)
         return 1
@@ -57,6 +58,10 @@ def run(settings: Settings) -> int:
         print(f"koegumi: {error.strerror or error}", file=sys.stderr)
         return 1
     return asyncio.run(_serve(settings, catalog, sockets))
+
+
+def refused(sentence: str) -> None:
+    log.warning("voice refused", reason=sentence)
 
 
 async def _serve(settings: Settings, catalog: Catalog, sockets: list[socket.socket]) -> int:

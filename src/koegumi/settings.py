@@ -72,6 +72,11 @@ class Settings(BaseSettings):
     allow_origin: list[str] | None = None
     disable_mutable_api: bool = _also("disable_mutable_api", "VV_DISABLE_MUTABLE_API", False)
     cache_dir: Path = Path(platformdirs.user_cache_dir("koegumi"))
+    # Style ids whose models are opened at the start; all with `load_all_models`.
+    preload: list[int] = []
+    load_all_models: bool = False
+    # Seconds after which models that nobody uses are closed.
+    unload_after: float | None = Field(default=None, gt=0)
     max_waiting: int = Field(default=256, ge=1)
     max_backlog: float = Field(default=600.0, gt=0)
     watchdog: float = Field(default=30.0, gt=0)
@@ -100,6 +105,11 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return [part for part in value.split(os.pathsep) if part] if isinstance(value, str) else value
+
+    @field_validator("preload", mode="before")
+    @classmethod
+    def _split_styles(cls, value: object) -> object:
+        return value.replace(",", " ").split() if isinstance(value, str) else value
 
     @field_validator("allow_origin", mode="before")
     @classmethod
@@ -150,6 +160,11 @@ class Settings(BaseSettings):
         """Of the environment and of the file."""
         in_file = self.api_keys_file.read_text(encoding="utf-8") if self.api_keys_file is not None else ""
         return [*_lines(self.api_keys.get_secret_value()), *_lines(in_file)]
+
+    @property
+    def library_dir(self) -> Path:
+        """Of voice libraries that were installed over HTTP."""
+        return self.state_dir / "libraries"
 
     @property
     def device_choice(self) -> DeviceChoice:

@@ -125,7 +125,8 @@ def families_of(places: Places) -> list[Family]:
     for path in places.voice_paths:
         if not (path / PLUGIN).is_file() and not any(reader.reads(path) for reader in readers):
             places.refuse(f"{path} holds no voice")
-    return [*plugin_families(places.voice_paths), *readers]
+    named = [family for family in readers if places.library_dir or any(map(family.reads, places.voice_paths))]
+    return [*plugin_families(places.voice_paths), *named]
 
 
 def read_catalog(places: Places) -> Catalog:

@@ -169,7 +169,8 @@ class Progress(msgspec.Struct):
 
 
 class WorkerConfig(msgspec.Struct):
-    """First frame to a worker: all it needs to know. `options` are those of its lane's families."""
+    """First frame to a worker: all it needs to know. `options` are those of its lane's families. `preload` are the
+    styles whose models are opened at once (None: all), `unload_after` the seconds until idle ones are closed."""
 
     name: str
     lane: str
@@ -178,6 +179,9 @@ class WorkerConfig(msgspec.Struct):
     device: str
     threads: int
     options: dict[str, str] = {}
+    library_dir: str | None = None
+    preload: list[int] | None = []
+    unload_after: float | None = None
 
 
 class Loading(msgspec.Struct):

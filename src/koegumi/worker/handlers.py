@@ -45,7 +45,11 @@ class Handlers(Protocol):
 def open_handlers(config: WorkerConfig, progress: Callable[[Loading], None]) -> Handlers:
     """Load what the lane needs. Raises whatever loading raises; the front then hears the sentence."""
     # A lane's imports are its own: a synthesis worker has no text front end, a query worker no codecs.
-    places = Places(Path(config.cache_dir), tuple(Path(path) for path in config.voice_paths))
+    places = Places(
+        Path(config.cache_dir),
+        tuple(Path(path) for path in config.voice_paths),
+        library_dir=Path(config.library_dir) if config.library_dir is not None else None,
+    )
     catalog = read_catalog(places)
     if config.lane == "query":
         from koegumi.worker.query import open_query_handlers
