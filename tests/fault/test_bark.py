@@ -17,7 +17,7 @@ from tests.little_bark import prepare_model
 
 pytestmark = pytest.mark.fault
 
-TOGETHER = 6
+TOGETHER = 4
 
 
 @pytest.fixture(scope="module")
