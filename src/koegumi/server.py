@@ -8,6 +8,7 @@ import math
 import socket
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import structlog
@@ -28,7 +29,7 @@ from koegumi.listen import open_sockets, urls
 from koegumi.loading import LoadingBar
 from koegumi.places import places_of
 from koegumi.pool.recycling import Recycling
-from koegumi.pool.supervisor import Supervisor
+from koegumi.pool.supervisor import NotLoaded, Supervisor
 from koegumi.reload import Reloader
 from koegumi.schema.stored import CorsPolicyMode, Setting
 from koegumi.settings import Settings
@@ -38,7 +39,7 @@ from koegumi.state.files import StateError
 from koegumi.state.state import State
 from koegumi.telemetry import Metrics, configure_logging
 from koegumi.unread import Unread
-from koegumi.voices.catalog import Catalog, read_catalog
+from koegumi.voices.catalog import Catalog, Entry, read_catalog
 from koegumi.voices.interface import NotPrepared
 
 log = structlog.get_logger("koegumi")
@@ -129,6 +130,8 @@ def _front(
         lane_statistics=dispatcher.statistics,
         is_ready=lambda: crew.is_ready and not dispatcher.is_closed,
         reload=Reloader(settings, catalog, crew),
+        is_loaded=lambda entry: crew.is_loaded(entry.style.id, (QUERY, entry.speaker.lane)),
+        load=partial(_load, crew),
         metrics=metrics,
         device=settings.device_choice.kind,
         state=state,
@@ -137,6 +140,14 @@ def _front(
         limits=Limits(settings.max_query_bytes, settings.max_list_bytes, settings.max_upload_bytes),
         features=Features(settings.enable_cancellable_synthesis, settings.manage_library),
     )
+
+
+async def _load(crew: Supervisor, entry: Entry) -> str | None:
+    try:
+        await crew.load(entry.style.id, (QUERY, entry.speaker.lane))
+    except NotLoaded as error:
+        return str(error)
+    return None
 
 
 def _http_server(settings: Settings, front: Front, unread: Unread) -> _Server:

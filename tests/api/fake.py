@@ -26,7 +26,7 @@ from koegumi.schema.http import decode
 from koegumi.state.state import Places as StatePlaces
 from koegumi.state.state import open_state
 from koegumi.telemetry import Metrics
-from koegumi.voices.catalog import Catalog, plugin_families
+from koegumi.voices.catalog import Catalog, Entry, plugin_families
 from koegumi.voices.interface import Capability, Places, Speaker, Style
 from koegumi.wire.messages import Call, DecodeCall
 
@@ -134,6 +134,15 @@ class House:
     origins: Origins = field(default_factory=Origins)
     keys: Keys = field(default_factory=Keys)
 
+    # Styles that are not loaded; with a sentence those that cannot be.
+    cold: dict[int, str | None] = field(default_factory=dict)
+
+    async def load(self, entry: Entry) -> str | None:
+        reason = self.cold.get(entry.style.id)
+        if reason is None:
+            self.cold.pop(entry.style.id, None)
+        return reason
+
     def __post_init__(self) -> None:
         self.slots.append(SlotStatistics("query-1", "query", SlotState.READY, 1, "cpu", 0, 0, 2))
         self.app: FastAPI = create_app(
@@ -143,6 +152,8 @@ class House:
                 crew_statistics=lambda: self.slots,
                 lane_statistics=lambda: DispatchStatistics({"query": LaneStatistics(3, 1, 4.5)}),
                 is_ready=lambda: self.ready,
+                is_loaded=lambda entry: entry.style.id not in self.cold,
+                load=self.load,
                 reload=reloaded,
                 metrics=self.metrics,
                 device=self.device,

@@ -54,6 +54,8 @@ class Handlers:
 
     device = "cpu"
     batching = None
+    voices: tuple[object, ...] = ()
+    loaded: frozenset[int] = frozenset()
 
     def warm_up(self) -> None: ...
 

@@ -15,7 +15,7 @@ from koegumi.dispatch.statistics import DispatchStatistics, JobStatistics
 from koegumi.pool.slot import SlotStatistics
 from koegumi.state.state import State
 from koegumi.telemetry import Metrics
-from koegumi.voices.catalog import Catalog
+from koegumi.voices.catalog import Catalog, Entry
 
 
 class Submits(Protocol):
@@ -51,7 +51,8 @@ class Features:
 
 @dataclass(frozen=True)
 class Front:
-    """`device` is the kind that the synthesis workers compute on: cpu or cuda. `reload` says why it failed, or None."""
+    """`device` is the kind that the synthesis workers compute on: cpu or cuda. `reload` says why it failed, or None.
+    `is_loaded` tells whether all workers have a voice open, `load` has them open it and says why not, or None."""
 
     dispatcher: Submits
     catalog: Catalog
@@ -59,6 +60,8 @@ class Front:
     lane_statistics: Callable[[], DispatchStatistics]
     is_ready: Callable[[], bool]
     reload: Callable[[], Awaitable[str | None]]
+    is_loaded: Callable[[Entry], bool]
+    load: Callable[[Entry], Awaitable[str | None]]
     metrics: Metrics
     device: str
     state: State

@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import anyio.to_thread
-import msgspec
 from fastapi import APIRouter, HTTPException, Query, Request
 from starlette.responses import FileResponse, Response
 
 from koegumi.api.front import Front, TheFront
 from koegumi.api.resources import Resources
 from koegumi.api.styles import TALK_TYPES, CoreVersion, StyleId, check_core
-from koegumi.api.work import query_job, run, synthesis_job
-from koegumi.schema import models, plain
+from koegumi.api.work import QUERY_LANE, load_job, run
+from koegumi.schema import models
 from koegumi.voices.catalog import Entry
 from koegumi.voices.interface import Speaker, Style
-from koegumi.wire.messages import AudioQueryCall, SynthesisCall
 
 router = APIRouter()
 
@@ -92,10 +90,10 @@ async def resource(request: Request, digest: str) -> Response:
 
 @router.get("/is_initialized_speaker", tags=["voices"])
 async def is_initialized_speaker(front: TheFront, speaker: StyleId, core_version: CoreVersion = None) -> bool:
-    """Tell whether a style is loaded."""
+    """Tell whether a style is loaded: by every worker that may have to speak it."""
     check_core(core_version)
-    front.catalog.style(speaker)
-    return front.is_ready()
+    entry = front.catalog.style(speaker)
+    return front.is_ready() and front.is_loaded(entry)
 
 
 @router.post("/initialize_speaker", status_code=204, tags=["voices"])
@@ -106,21 +104,20 @@ async def initialize_speaker(
     skip_reinit: SkipReinit = False,
     core_version: CoreVersion = None,
 ) -> Response:
-    """Wait until a style is loaded; workers load all of them when they start."""
+    """Have every worker load a style, unless it has, and wait for them."""
     check_core(core_version)
     entry = front.catalog.style(speaker)
     if not front.is_ready():
         await _wait_for_workers(request, front, entry)
+    if (reason := await front.load(entry)) is not None:
+        raise HTTPException(500, reason)
     return Response(status_code=204, media_type="application/json")
 
 
 async def _wait_for_workers(request: Request, front: Front, entry: Entry) -> None:
-    """A worker that answers has loaded its lane's voices, so say nothing and then synthesise it."""
-    style_id = entry.style.id
-    await run(request, front, query_job(entry, AudioQueryCall("", style_id), 0))
-    silence = plain.AudioQuery([], pre_phoneme_length=0.1, post_phoneme_length=0.1)
-    call = SynthesisCall(msgspec.Raw(msgspec.msgpack.encode(silence)), style_id)
-    await run(request, front, synthesis_job(entry, call, 0.2))
+    """One of each lane, as jobs: they wait in the queues until there is one."""
+    for lane in (QUERY_LANE, entry.speaker.lane):
+        await run(request, front, load_job(entry, lane))
 
 
 def _listed(speaker: Speaker, styles: list[Style]) -> models.Speaker:

@@ -19,10 +19,12 @@ from koegumi.voices.catalog import Entry
 from koegumi.voices.interface import Capability
 from koegumi.wire.messages import (
     Call,
+    CheckCall,
     CompileCall,
     ConnectCall,
     DecodeCall,
     KanaCall,
+    LoadCall,
     MorphCall,
     SongCurveCall,
     SongQueryCall,
@@ -37,6 +39,8 @@ FIRST_QUERY_RATE = 0.002
 FIRST_DECODE_RATE = 1e-7
 FIRST_COMPILE_RATE = 1e-7
 FIRST_KANA_RATE = 1e-5
+FIRST_CHECK_RATE = 1e-8
+FIRST_LOAD_SECONDS = 0.5
 # And for a second of sound.
 FIRST_SONG_RATE = 0.01
 FIRST_MORPH_RATE = 1.0
@@ -47,6 +51,14 @@ def query_job(entry: Entry, call: Call, units: int) -> Job:
     """`units` counts characters or morae; a call costs something even without any."""
     name = f"query/{entry.family.name}"
     return _job(QUERY_LANE, call, name, units + 1, FIRST_QUERY_RATE, entry)
+
+
+def load_job(entry: Entry, lane: str) -> Job:
+    return _job(lane, LoadCall(entry.style.id), f"load/{lane}/{entry.family.name}", 1, FIRST_LOAD_SECONDS, entry)
+
+
+def check_job(call: CheckCall, size: int) -> Job:
+    return _job(QUERY_LANE, call, "query/check", size, FIRST_CHECK_RATE)
 
 
 def decode_job(call: DecodeCall) -> Job:

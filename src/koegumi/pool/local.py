@@ -25,7 +25,7 @@ from koegumi.pool.output import OutputLog
 from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
 from koegumi.pool.transport import FrameProtocol, connect
 from koegumi.wire.frames import Frame, FrameError, FrameType
-from koegumi.wire.messages import Broken, End, Failure, Loading, Order, Progress, Ready, WorkerConfig
+from koegumi.wire.messages import Broken, End, Failure, Loaded, Loading, Order, Progress, Ready, WorkerConfig
 
 # Loading reads models from slow disks and warms up; it has a limit of its own, far above any job's.
 LOADING_LIMIT = 300.0
@@ -81,6 +81,7 @@ class LocalSlot:
         self._broken: str | None = None
         self._output: OutputLog | None = None
         self._device = ""
+        self.loaded: frozenset[int] = frozenset()  # styles that its worker has open
         self._jobs_done = 0
         self._lives = 0
         self.restarts_before = 0  # of the slots that had its name before
@@ -152,7 +153,7 @@ class LocalSlot:
         """Start a worker, serve until it ends, bury it. Cancelling this ends the worker too."""
         self.state, self._broken = SlotState.STARTING, None
         self._lives += 1
-        self._jobs_done, self._born = 0, time.monotonic()
+        self._jobs_done, self._born, self.loaded = 0, time.monotonic(), frozenset()
         self._ended = asyncio.get_running_loop().create_future()
         try:
             await self._begin()
@@ -213,7 +214,9 @@ class LocalSlot:
 
     def _frame(self, frame: Frame) -> None:
         """Raises FrameError and what msgspec raises: a worker that sends such a thing is past help."""
-        if self.state in (SlotState.READY, SlotState.DRAINING):
+        if frame.type is FrameType.LOADED:
+            self.loaded = frozenset(msgspec.msgpack.decode(frame.payload, type=Loaded).style_ids)
+        elif self.state in (SlotState.READY, SlotState.DRAINING):
             self._answered(frame)
         else:
             self._stepped(frame)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Sequence
 
+import msgspec
 import structlog
 
 from koegumi.pool.backoff import Backoff
 from koegumi.pool.local import Death, LocalSlot, WorkerPlan, describe
 from koegumi.pool.recycling import Recycling
 from koegumi.pool.slot import SlotState, SlotStatistics
-from koegumi.wire.messages import Loading
+from koegumi.wire.messages import End, Failure, LoadCall, Loading, Progress
 
 log = structlog.get_logger("koegumi.pool")
 
@@ -23,6 +25,36 @@ Watcher = Callable[[LocalSlot, Loading | None], None]
 
 class NotReplaced(Exception):  # noqa: N818 - reads as a sentence where it is raised
     """A new worker did not come up; the message says why."""
+
+
+class NotLoaded(Exception):  # noqa: N818 - reads as a sentence where it is raised
+    """A worker could not open a style; the message says why."""
+
+
+class _Loading:
+    """Hears what becomes of a LoadCall (`pool.slot.Receiver`). A worker that dies of something opens nothing."""
+
+    def __init__(self) -> None:
+        self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def chunk(self, data: bytes) -> None:
+        """It has no body."""
+
+    def progress(self, progress: Progress) -> None:
+        """It is short."""
+
+    def done(self, end: End) -> None:
+        self._end("")
+
+    def failed(self, failure: Failure) -> None:
+        self._end(failure.message)
+
+    def lost(self, reason: str) -> None:
+        self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        if not self.ended.done():
+            self.ended.set_result(reason)
 
 
 class Supervisor:
@@ -46,6 +78,8 @@ class Supervisor:
         self._recyclers: dict[LocalSlot, asyncio.Task[None]] = {}
         self._trials: dict[LocalSlot, Death | None] = {}
         self._replacing = asyncio.Lock()
+        # Those of dispatch begin at the other end.
+        self._load_numbers = itertools.count(2**63)
         self._was_ready = False
         self._stopped = False
         self.fatal: asyncio.Future[str] | None = None
@@ -63,6 +97,23 @@ class Supervisor:
     def is_ready(self) -> bool:
         """Every lane has a worker that answers, and all were up once."""
         return self._was_ready and all(any(slot.is_up for slot in self.slots(lane)) for lane in self._lanes)
+
+    def is_loaded(self, style_id: int, lanes: Collection[str]) -> bool:
+        """Whether each of these lanes has a worker, and every one of them has the style open."""
+        return all(
+            bool(up := [slot for slot in self.slots(lane) if slot.is_up]) and all(style_id in s.loaded for s in up)
+            for lane in lanes
+        )
+
+    async def load(self, style_id: int, lanes: Collection[str]) -> None:
+        """Have every worker of these lanes that is up open the style, between its jobs. Raises NotLoaded."""
+        slots = [slot for lane in lanes for slot in self.slots(lane) if slot.is_up and style_id not in slot.loaded]
+        waiting = [_Loading() for _ in slots]
+        for slot, receiver in zip(slots, waiting, strict=True):
+            slot.start(next(self._load_numbers), "", msgspec.msgpack.encode(LoadCall(style_id)), receiver)
+        for reason in await asyncio.gather(*(receiver.ended for receiver in waiting)):
+            if reason:
+                raise NotLoaded(reason)
 
     def start(self) -> asyncio.Future[str]:
         """Start all workers. The future gets a reason when the crew cannot go on; the server then ends."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -248,6 +249,10 @@ class SongSynthesisVoice(Protocol):
 @runtime_checkable
 class LoadsLazily(Protocol):
     """What a `QueryVoice` or `SynthesisVoice` has as well whose models are opened at the first use of a style."""
+
+    @property
+    def styles(self) -> AbstractSet[int]:
+        """The ids of all that it has."""
 
     def load(self, style_id: int) -> None:
         """Open what the style needs of this voice, unless it is. Raises VoiceError."""

@@ -29,6 +29,7 @@ class FrameType(enum.IntEnum):
     FAILURE = 9
     WARMING = 10
     PROGRESS = 11
+    LOADED = 12
 
 
 class FrameError(ValueError):

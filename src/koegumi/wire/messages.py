@@ -64,6 +64,19 @@ class CompileCall(msgspec.Struct, tag="compile"):
     target: str
 
 
+class LoadCall(msgspec.Struct, tag="load"):
+    """Open what the lane needs of a style, unless it is open; answers nothing."""
+
+    style_id: int
+
+
+class CheckCall(msgspec.Struct, tag="check"):
+    """Read a file or folder of voices, and open each of its models; answers msgpack of `Checked`, or fails as
+    `library`."""
+
+    path: str
+
+
 class KanaCall(msgspec.Struct, tag="kana"):
     """Whether a text is kana notation; answers JSON's true, or fails as `kana`."""
 
@@ -130,7 +143,16 @@ Call = (
     | SongQueryCall
     | SongCurveCall
     | FrameSynthesisCall
+    | LoadCall
+    | CheckCall
 )
+
+
+class Checked(msgspec.Struct):
+    """Who is in a file that was checked."""
+
+    speaker_uuids: list[str]
+    style_ids: list[int]
 
 
 class Order(msgspec.Struct, array_like=True):
@@ -153,7 +175,8 @@ class Failure(msgspec.Struct):
 
     kind: `kana` (detail is the reference's error body), `invalid` (the input cannot be spoken; message says why),
     `score` and `wave` (so for a song and for a WAV file), `body` (detail's `errors` are FastAPI's),
-    `unsupported` (the voice lacks the capability), `cancelled`, `internal` (a bug: logged with its trace).
+    `library` (a file of voices cannot be used), `unsupported` (the voice
+    lacks the capability), `cancelled`, `internal` (a bug: logged with its trace).
     """
 
     kind: str
@@ -198,6 +221,12 @@ class Ready(msgspec.Struct):
     pid: int
     capacity: Annotated[int, msgspec.Meta(ge=1)]
     device: str
+
+
+class Loaded(msgspec.Struct):
+    """All styles that the worker has open now; sent whenever that has changed."""
+
+    style_ids: list[int]
 
 
 class Broken(msgspec.Struct):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -34,6 +34,13 @@ class Handlers(Protocol):
     @property
     def batching(self) -> BatchSynthesisVoice | None:
         """The voice that does syntheses together, where all of the lane are its own."""
+
+    @property
+    def voices(self) -> Iterable[object]: ...
+
+    @property
+    def loaded(self) -> frozenset[int]:
+        """The styles that need nothing more opened."""
 
     def warm_up(self) -> None:
         """Whatever is slow the first time, so that no client waits for it. Raises what work raises."""

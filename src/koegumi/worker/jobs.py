@@ -11,7 +11,7 @@ import structlog
 
 from koegumi.voices.interface import Cancelled, VoiceError
 from koegumi.wire.frames import Frame, FrameError, FrameType
-from koegumi.wire.messages import Call, End, Failure, Order, Progress
+from koegumi.wire.messages import Call, End, Failure, Loaded, Order, Progress
 from koegumi.worker.handlers import Answer, Refused
 from koegumi.worker.link import Link
 from koegumi.worker.run import JobRun
@@ -50,6 +50,7 @@ class Jobs:
         self._waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._open: dict[int, Job] = {}
         self.cancelled_at_once = False
+        self._told: frozenset[int] | None = None
 
     def listen(self) -> None:
         """Queue calls, cancel runs, end with the front."""
@@ -76,6 +77,19 @@ class Jobs:
     def next(self) -> Job:
         """Waits for one."""
         return self._waiting.get()
+
+    def next_within(self, limit: float | None) -> Job | None:
+        """Waits for one, but no longer than `limit` seconds."""
+        try:
+            return self._waiting.get(timeout=limit)
+        except queue.Empty:
+            return None
+
+    def tell_loaded(self, style_ids: frozenset[int]) -> None:
+        """Before the answer of what has changed it, so that the front knows then."""
+        if style_ids != self._told:
+            self._told = style_ids
+            self._link.send_struct(FrameType.LOADED, Loaded(sorted(style_ids)))
 
     def next_now(self) -> Job | None:
         """One that waits already."""

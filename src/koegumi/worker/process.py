@@ -20,6 +20,7 @@ from koegumi.wire.messages import Broken, Ready, WorkerConfig
 from koegumi.worker import single
 from koegumi.worker.handlers import open_handlers
 from koegumi.worker.jobs import Jobs
+from koegumi.worker.lazily import preload
 from koegumi.worker.link import Link
 
 log = structlog.get_logger("koegumi.worker")
@@ -65,6 +66,7 @@ def serve(fd: int, log_fd: int) -> None:
         handlers = open_handlers(config, lambda step: link.send_struct(FrameType.LOADING, step))
         link.send(FrameType.WARMING)
         handlers.warm_up()
+        preload(handlers, config.preload)
     except Exception as error:
         log.exception("loading failed")
         link.send_struct(FrameType.BROKEN, Broken(str(error) or type(error).__name__))
@@ -74,9 +76,10 @@ def serve(fd: int, log_fd: int) -> None:
     voice = handlers.batching
     jobs.cancelled_at_once = voice is not None
     capacity = voice.capacity if voice is not None else 1
+    jobs.tell_loaded(handlers.loaded)
     link.send_struct(FrameType.READY, Ready(pid=os.getpid(), capacity=capacity, device=handlers.device))
     if voice is not None:
         from koegumi.worker.batch import Desk  # brings the codecs, which a query worker does without
 
         Desk(jobs, handlers, voice).work()
-    single.work(jobs, handlers)
+    single.work(jobs, handlers, config.unload_after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,10 +18,12 @@ from koegumi.wire.messages import (
     AccentPhrasesCall,
     AudioQueryCall,
     Call,
+    CheckCall,
     CompileCall,
     DecodeCall,
     Failure,
     KanaCall,
+    LoadCall,
     Loading,
     MoraCall,
     SongCurveCall,
@@ -29,6 +31,7 @@ from koegumi.wire.messages import (
     WorkerConfig,
 )
 from koegumi.worker.handlers import Answer, Refused
+from koegumi.worker.lazily import check, load, loaded_styles
 from koegumi.worker.song import SongError, f0_of, frame_audio_query, volume_of
 
 # Japanese and English, which are read by different libraries.
@@ -43,6 +46,14 @@ class QueryHandlers:
         self._catalog = catalog
         self._front_end = front_end
         self._voices = voices
+
+    @property
+    def voices(self) -> Iterable[QueryVoice]:
+        return self._voices.values()
+
+    @property
+    def loaded(self) -> frozenset[int]:
+        return loaded_styles(self._catalog, self._voices)
 
     def warm_up(self) -> None:
         self._front_end.accent_phrases(FIRST_TEXT)
@@ -67,6 +78,10 @@ class QueryHandlers:
                 return _decode(call)
             case CompileCall():
                 return self._compile(call)
+            case LoadCall():
+                return load(self._voice(call.style_id), call.style_id)
+            case CheckCall():
+                return check(Path(call.path))
             case _:
                 raise TypeError(f"not a call for the query lane: {type(call).__name__}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -27,6 +27,7 @@ from koegumi.wire.messages import (
     ConnectCall,
     Failure,
     FrameSynthesisCall,
+    LoadCall,
     Loading,
     MorphCall,
     SynthesisCall,
@@ -34,6 +35,7 @@ from koegumi.wire.messages import (
     WorkerConfig,
 )
 from koegumi.worker.handlers import Answer, Refused
+from koegumi.worker.lazily import load, loaded_styles
 from koegumi.worker.song import SongError, sounding_frames
 
 # Of what passes between jobs, and of songs.
@@ -54,6 +56,14 @@ class SynthesisHandlers:
         first, *others = self._voices.values()
         return first if not others and isinstance(first, BatchSynthesisVoice) else None
 
+    @property
+    def voices(self) -> Iterable[SynthesisVoice]:
+        return self._voices.values()
+
+    @property
+    def loaded(self) -> frozenset[int]:
+        return loaded_styles(self._catalog, self._voices)
+
     def warm_up(self) -> None:
         for voice in self._voices.values():
             if isinstance(voice, WarmsUp):
@@ -71,6 +81,8 @@ class SynthesisHandlers:
                 return _connect(call, run)
             case FrameSynthesisCall():
                 return self._frame_synthesis(call, run)
+            case LoadCall():
+                return load(self._voice(call.style_id), call.style_id)
             case _:
                 raise TypeError(f"not a call for a synthesis lane: {type(call).__name__}")
 

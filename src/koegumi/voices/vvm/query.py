@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -28,6 +29,10 @@ class VvmQuery:
         self._models = models
 
     # voices.interface.LoadsLazily
+
+    @property
+    def styles(self) -> AbstractSet[int]:
+        return self._models.styles.keys()
 
     def load(self, style_id: int) -> None:
         self._models.load(style_id, self._domains(style_id))

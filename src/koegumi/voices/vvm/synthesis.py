@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Any
 
@@ -55,6 +56,10 @@ class VvmSynthesis:
                 self.synthesis(AudioQuery([AccentPhrase(moras, 1)]), style_id, False, _FreeRun())
 
     # voices.interface.LoadsLazily
+
+    @property
+    def styles(self) -> AbstractSet[int]:
+        return self._models.styles.keys()
 
     def load(self, style_id: int) -> None:
         self._models.load(style_id, self._domains(style_id))
