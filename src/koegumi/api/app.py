@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from fastapi import FastAPI
@@ -53,7 +54,8 @@ def create_app(front: Front) -> FastAPI:
     app.state.front = front
     app.state.resources = Resources(front.catalog)
     app.state.halves = Halves(morphing.KEPT_BYTES)
-    app.state.manifest = manifest.Manifest(front.catalog)
+    app.state.manifest = manifest.Manifest(front.catalog, front.features)
+    app.state.library_lock = asyncio.Lock()
     errors.install(app)
     stored.install(app)
     app.add_middleware(KeysMiddleware, keys=front.keys)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from koegumi import __version__
+from koegumi.api.front import Features
 from koegumi.api.licences import licences
 from koegumi.schema.engine import EngineManifest, SupportedFeatures, UpdateInfo
 from koegumi.voices.catalog import Catalog
@@ -31,8 +32,9 @@ the licences of everything that runs here stand in this manifest.
 class Manifest:
     """Made once for each edition of the catalog, and then only sent: it holds the text of every licence."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, features: Features) -> None:
         self._catalog = catalog
+        self._asked_for = features
         self._edition = -1
         self._json = b""
 
@@ -72,7 +74,7 @@ class Manifest:
             interrogative_upspeak=True,
             synthesis_morphing=True,
             sing=any(Capability.SONG in speaker.capabilities for speaker in self._catalog.speakers),
-            manage_library=False,
+            manage_library=self._asked_for.manage_library,
             return_resource_url=True,
             apply_katakana_english=True,
         )

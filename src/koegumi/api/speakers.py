@@ -34,7 +34,7 @@ def styles_of(speaker: Speaker, types: Sequence[str]) -> list[Style]:
 
 def list_speakers(front: Front, types: Sequence[str]) -> list[models.Speaker]:
     """Who has a style of these types, with those styles only."""
-    return [_listed(speaker, styles) for speaker in front.catalog.speakers if (styles := styles_of(speaker, types))]
+    return [listed(speaker, styles) for speaker in front.catalog.speakers if (styles := styles_of(speaker, types))]
 
 
 async def show_speaker(
@@ -120,7 +120,7 @@ async def _wait_for_workers(request: Request, front: Front, entry: Entry) -> Non
         await run(request, front, load_job(entry, lane))
 
 
-def _listed(speaker: Speaker, styles: list[Style]) -> models.Speaker:
+def listed(speaker: Speaker, styles: list[Style]) -> models.Speaker:
     return models.Speaker(
         name=speaker.name,
         speaker_uuid=speaker.uuid,

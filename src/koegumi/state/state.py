@@ -9,6 +9,7 @@ from koegumi.schema.stored import Setting
 from koegumi.state import setting
 from koegumi.state.dictionary import Compile, UserDictionary
 from koegumi.state.files import StateError, Store
+from koegumi.state.libraries import Libraries
 from koegumi.state.presets import Presets
 
 
@@ -29,6 +30,10 @@ class Places:
         return self.preset_file or self.folder / "presets.yaml"
 
     @property
+    def libraries(self) -> Path:
+        return self.folder / "libraries"
+
+    @property
     def setting(self) -> Path:
         return self.setting_file or self.folder / "setting.yml"
 
@@ -40,6 +45,7 @@ class State:
     words: UserDictionary
     presets: Presets
     setting: Store[Setting]
+    libraries: Libraries
     mutable: bool = True
 
 
@@ -49,6 +55,7 @@ def open_state(places: Places, compile_: Compile, mutable: bool = True) -> State
         UserDictionary(places.user_dict, compile_),
         Presets(places.presets),
         Store(places.setting, setting.FORMAT),
+        Libraries(places.libraries),
         mutable,
     )
 
