@@ -1,4 +1,4 @@
-"""The command line: `koegumi serve` and `koegumi prepare`."""
+"""The command line: `koegumi serve`, `koegumi prepare` and `koegumi voices`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before anything imports onnxruntime
     options = vars(_parser().parse_args(arguments))
     command = options.pop("command")
+    files: list[Path] = options.pop("files", [])
     if command == "serve":
         reference_options.translate(options)
     reference_options.check_environment()
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"koegumi: {name} is no setting of this version; it is ignored", file=sys.stderr)
     if settings.output_log_utf8:
         _log_in_utf8()
-    sys.exit(_COMMANDS[command](settings))
+    sys.exit(_voices(files, settings) if command == "voices" else _COMMANDS[command](settings))
 
 
 def _log_in_utf8() -> None:
@@ -59,6 +60,12 @@ def _prepare(settings: Settings) -> int:
     return prepare(settings)
 
 
+def _voices(files: Sequence[Path], settings: Settings) -> int:
+    from koegumi import voices_command
+
+    return voices_command.check(files) if files else voices_command.list_voices(settings)
+
+
 _COMMANDS = {"serve": _serve, "prepare": _prepare}
 
 
@@ -72,7 +79,19 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     _add_serve(commands.add_parser("serve", help="run the server"))
     _add_prepare(commands.add_parser("prepare", help="make the voices ready, once"))
+    _add_voices(commands.add_parser("voices", help="explain files of voices, or list what there is"))
     return parser
+
+
+def _add_voices(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    check = actions.add_parser("check", help="explain VVM files; exit code 1 where one is not as it should be")
+    check.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="a .vvm, or a folder of them or of its members"
+    )
+    listed = actions.add_parser("list", help="list what a server with these options would offer")
+    _add_common(listed)
+    listed.add_argument("--state-dir", type=Path, metavar="PATH", help="where installed libraries are")
 
 
 def _add_prepare(parser: argparse.ArgumentParser) -> None:
