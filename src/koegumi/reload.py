@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -23,10 +24,12 @@ class _Unreadable(Exception):  # noqa: N818 - reads as a sentence where it is ra
 class Reloader:
     """Changes `catalog` in place, so that everything that has it sees the new voices."""
 
-    def __init__(self, settings: Settings, catalog: Catalog, crew: Supervisor) -> None:
+    def __init__(self, settings: Settings, catalog: Catalog, crew: Supervisor, add_lane: Callable[[str], None]) -> None:
+        """`add_lane` hears of each lane that the new voices need, before it has workers; also of those it knows."""
         self._settings = settings
         self._catalog = catalog
         self._crew = crew
+        self._add_lane = add_lane
         self._one_at_a_time = asyncio.Lock()
 
     async def __call__(self) -> str | None:
@@ -49,14 +52,16 @@ class Reloader:
             raise _Unreadable(str(error)) from error
         except Exception as error:  # a plugin's own code
             raise _Unreadable(f"the voices cannot be read: {type(error).__name__}: {error}") from error
-        if new.lanes != self._catalog.lanes:
-            raise _Unreadable("the voices need other lanes of workers: start the server anew")
+        if gone := self._catalog.lanes - new.lanes:
+            raise _Unreadable(f"no voice is left for the workers of {', '.join(sorted(gone))}: start the server anew")
         return new
 
     async def _replace(self, new: Catalog) -> None:
         """While old and new workers run side by side, only what both can speak is offered."""
         old = self._catalog.common(self._catalog)
         self._catalog.become(old.common(new))
+        for lane in new.lanes:
+            self._add_lane(lane)
         try:
             await self._crew.replace(worker_plans(self._settings, new))
         except BaseException:

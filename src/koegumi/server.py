@@ -104,13 +104,17 @@ def _dispatcher(settings: Settings, catalog: Catalog, crew: Supervisor, unread: 
     metrics = Metrics()
     metrics.watch_unread(lambda: unread.total, lambda: unread.dropped)
     lanes = {QUERY, *(speaker.lane for speaker in catalog.speakers)}
-    limits = LaneLimits(settings.max_waiting, settings.max_backlog)
+    limits = _lane_limits(settings)
     clock = LoopClock(asyncio.get_running_loop())
     watchdog = WatchdogPolicy(floor=settings.watchdog)
     dispatcher = Dispatcher(
         crew, dict.fromkeys(lanes, limits), clock, metrics, watchdog, much_unread=lambda: unread.retry_after
     )
     return dispatcher, metrics
+
+
+def _lane_limits(settings: Settings) -> LaneLimits:
+    return LaneLimits(settings.max_waiting, settings.max_backlog)
 
 
 def _front(
@@ -129,7 +133,7 @@ def _front(
         crew_statistics=crew.statistics,
         lane_statistics=dispatcher.statistics,
         is_ready=lambda: crew.is_ready and not dispatcher.is_closed,
-        reload=Reloader(settings, catalog, crew),
+        reload=Reloader(settings, catalog, crew, lambda lane: dispatcher.add_lane(lane, _lane_limits(settings))),
         is_loaded=lambda entry: crew.is_loaded(entry.style.id, (QUERY, entry.speaker.lane)),
         load=partial(_load, crew),
         metrics=metrics,

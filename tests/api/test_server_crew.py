@@ -104,6 +104,36 @@ def test_a_reload_that_fails_changes_nothing(tmp_path: Path, query: Query) -> No
         ]
 
 
+TWO_LANES = """
+class TwoLanes(Changed):
+    def find(self, places):
+        (speaker,) = super().find(places)
+        uuid = "00000000-0000-4000-8000-000000000009"
+        other = replace(speaker, name="other", uuid=uuid, lane="other", styles=(Style(9, "other", FILES),))
+        return [speaker, other]
+
+FAMILY = TwoLanes()
+"""
+ONLY_ONCE = "from pathlib import Path; Path({mark!r}).mkdir()"
+
+
+def test_a_reload_may_bring_a_lane_but_take_none(tmp_path: Path, query: Query) -> None:
+    file, mark = tmp_path / "family.py", tmp_path / "mark"
+    file.write_text(family((1,)))
+    with serving("--voices", tmp_path, "--synthesis-workers", "1") as server, server.client() as client:
+        file.write_text(family((1,), ONLY_ONCE.format(mark=str(mark))) + TWO_LANES)  # the second worker fails
+        assert "worker synthesis-1" in client.post("/admin/reload").json()["detail"]
+        assert (set(workers(server)), styles(server)) == ({"query-1", "synthesis-1"}, [1])
+        file.write_text(family((1,)) + TWO_LANES)
+        assert client.post("/admin/reload").status_code == 200
+        assert set(workers(server)) == {"query-1", "synthesis-1", "other-1"}
+        assert [speak(server, query, speaker=number) for number in (1, 9)] == [200, 200]
+        assert client.get("/readyz").status_code == 200
+        file.write_text(family((1,)))
+        assert "other" in client.post("/admin/reload").json()["detail"]
+        assert [speak(server, query, speaker=number) for number in (1, 9)] == [200, 200]
+
+
 def test_workers_are_recycled_after_so_many_jobs(query: Query) -> None:
     with (
         serving("--voices", SINE, "--synthesis-workers", "2", "--recycle-jobs", "10") as server,

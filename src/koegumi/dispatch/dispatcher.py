@@ -89,6 +89,10 @@ class Dispatcher:
         self._idle.set()
         crew.on_room(lambda name: self._pump(self._lanes[name]))
 
+    def add_lane(self, name: str, limits: LaneLimits) -> None:
+        """A lane more, unless there is one of that name; before the crew has slots for it."""
+        self._lanes.setdefault(name, Lane(name, limits, self._crew))
+
     async def submit(self, job: Job) -> Outcome:
         """Run a job; a lost one once more. Raises the errors of `dispatch.job`.
 

@@ -132,20 +132,29 @@ class Supervisor:
             slot.state = SlotState.STOPPED
 
     async def replace(self, plans: Sequence[WorkerPlan]) -> None:
-        """A new worker for each plan, in place of the one of the same name, one by one: the new one comes up, then
-        the old one drains. Raises NotReplaced when one does not come up, after bringing back the old plans."""
+        """A new worker for each plan, in place of the one of the same name if there is one, one by one: the new one
+        comes up, then the old one drains. Raises NotReplaced when one does not come up, after bringing back the old
+        plans."""
         if not self._was_ready:
             raise NotReplaced("the crew is not up yet")
         async with self._replacing:
             old_plans: list[WorkerPlan] = []
+            added: list[LocalSlot] = []
+            names = {slot.name for slot in self._slots}
             try:
                 for plan in plans:
+                    if plan.config.name not in names:
+                        added.append(await self._try(plan, len(self._slots)))
+                        continue
                     old = self._named(plan.config.name)
                     await self._succeed(old, plan)
                     old_plans.append(old.plan)
             except NotReplaced:
+                for slot in added:
+                    await self._retire(slot)
                 await self._bring_back(old_plans)
                 raise
+            self._lanes.update(slot.lane for slot in added)
 
     async def _bring_back(self, plans: Sequence[WorkerPlan]) -> None:
         for plan in plans:
@@ -197,10 +206,16 @@ class Supervisor:
 
     async def _succeed(self, old: LocalSlot, plan: WorkerPlan) -> None:
         """Fill `old`'s place by a new slot. Raises NotReplaced; `old` is then as it was."""
+        new = await self._try(plan, self._slots.index(old))
+        await self._retire(old)
+        new.restarts_before = old.statistics().restarts
+
+    async def _try(self, plan: WorkerPlan, place: int) -> LocalSlot:
+        """A new slot there, whose worker is up. Raises NotReplaced; there is no new slot then."""
         if self._stopped:
             raise NotReplaced("the server ends")
         new = LocalSlot(plan, self)
-        self._slots.insert(self._slots.index(old), new)
+        self._slots.insert(place, new)
         self._trials[new] = None
         self._keepers[new] = asyncio.create_task(self._keep(new))
         try:
@@ -210,8 +225,7 @@ class Supervisor:
             raise
         del self._trials[new]
         self._backoffs[new.name] = Backoff()
-        await self._retire(old)
-        new.restarts_before = old.statistics().restarts
+        return new
 
     async def _come_up(self, new: LocalSlot) -> None:
         up = asyncio.create_task(new.came_up.wait())
@@ -238,7 +252,7 @@ class Supervisor:
         keeper.cancel()
         await asyncio.wait([keeper])
         self._slots.remove(slot)
-        if self._is_hopeless(slot.lane):  # the others failed meanwhile
+        if slot.lane in self._lanes and self._is_hopeless(slot.lane):  # the others failed meanwhile
             self._give_up(f"no worker of {slot.lane} is left")
 
     def _recycle_in_time(self, slot: LocalSlot) -> None:
