@@ -20,7 +20,6 @@ INNER = 3
 _HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 # Samples of frames: hertz, loudness and the phase in turns at which each frame starts.
 _RENDER = """
-  step_times_256 = Mul (hz, turns)
   ramp = Mul (steps, hz_a_sample)
   phase = Add (start, ramp)
   two_pi = Constant <value_float = 6.283185307179586> ()
@@ -84,9 +83,8 @@ def _intonation() -> str:
     terms = []
     names = list(_WEIGHTS)
     for number, (name, weight) in enumerate(_WEIGHTS.items()):
-        terms.append(
-            f"  float{number} = Cast <to = 1> ({name})\n  weight{number} = Constant <value_float = {weight}> ()"
-        )
+        terms.append(f"  float{number} = Cast <to = 1> ({name})")
+        terms.append(f"  weight{number} = Constant <value_float = {weight}> ()")
         terms.append(f"  term{number} = Mul (float{number}, weight{number})")
     total = ", ".join(f"term{number}" for number in range(len(names)))
     inputs = ", ".join(f"int64[length_] {name}" for name in names if name != "speaker_id")
