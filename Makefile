@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: setup serve test check fault test-clients test-schema test-bark soak voice test-voice-build bench-voice bench-concurrency bench-latency bench-multi bench-share lock clean
+.PHONY: setup serve test check fault test-clients test-schema test-bark test-docker test-docker-cuda soak voice test-voice-build bench-voice bench-concurrency bench-latency bench-multi bench-share lock clean
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
@@ -104,11 +104,28 @@ test-voice-build: setup $(VENV)/.dev .venv-voice/.installed
 bench-voice: setup $(VENV)/.dev
 	$(BIN)/python -m bench.voice $(ARGS)
 
-## check: ruff and mypy
-check: $(VENV)/.dev
+## check: ruff, mypy and hadolint
+check: $(VENV)/.dev .venv-hadolint/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	.venv-hadolint/bin/hadolint Dockerfile deploy/proxy/Dockerfile
+
+.venv-hadolint/.installed: requirements/hadolint.lock $(VENV)/.python
+	$(BIN)/python -m venv .venv-hadolint
+	.venv-hadolint/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	touch $@
+
+# What gives its command a Docker engine, where none runs; empty where one does.
+DOCKER_WRAPPER ?=
+
+## test-docker: the image for the CPU, compose and the fronts behind nginx, on a real engine
+test-docker: $(VENV)/.dev
+	$(DOCKER_WRAPPER) $(BIN)/python -m pytest -m docker tests/docker $(TESTARGS)
+
+## test-docker-cuda: the image for GPUs, as far as a machine without one goes; 3 GB
+test-docker-cuda: $(VENV)/.dev
+	$(DOCKER_WRAPPER) $(BIN)/python -m pytest -m docker_cuda tests/docker $(TESTARGS)
 
 ## lock: write the lock files anew from pyproject.toml (needs uv)
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
@@ -122,6 +139,10 @@ lock:
 	  uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
 	    --no-emit-find-links $$file --output-file $${file%.in}.lock || exit 1; \
 	done
+	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
+	  --no-emit-find-links --constraint requirements/runtime.lock requirements/cuda.in \
+	  $(foreach name,flatbuffers numpy onnxruntime-gpu packaging protobuf,--no-emit-package $(name)) \
+	  --output-file requirements/cuda.lock
 
 clean:
-	rm -rf $(VENV) .venv-clients .venv-bark .mypy_cache .ruff_cache .pytest_cache bench/out
+	rm -rf $(VENV) .venv-clients .venv-bark .venv-hadolint .mypy_cache .ruff_cache .pytest_cache bench/out
