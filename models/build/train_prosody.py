@@ -6,6 +6,7 @@ What is kept is best on the validation sentences; the test sentences are never r
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import random
 import time
@@ -20,6 +21,7 @@ from torch.nn.utils.rnn import pad_sequence
 SEED = 5
 BATCH = 64
 PEAK = 2e-3
+DECAY = 0.995
 MARKS = ("start", "end", "first", "last")
 Row = dict[str, list[float]]
 
@@ -74,10 +76,10 @@ def train(
     chance = random.Random(SEED)  # noqa: S311
     optimizer = torch.optim.AdamW(network.parameters(), PEAK, weight_decay=0.05)
     validation = Batch(rows["validation"])
-    best, kept = float("inf"), {name: value.clone() for name, value in network.state_dict().items()}
+    mean = copy.deepcopy(network).eval()  # a running mean of the weights, which is what is kept
+    best, kept = float("inf"), copy.deepcopy(mean.state_dict())
     started, step = time.monotonic(), 0
     while (progress := (time.monotonic() - started) / (60 * minutes)) < 1:
-        network.train()
         for group in optimizer.param_groups:
             group["lr"] = PEAK * min(1, (step + 1) / 100) * max(0.01, 1 - progress)
         value, _ = loss(network, Batch(chance.sample(rows["train"], min(BATCH, len(rows["train"])))))
@@ -86,15 +88,16 @@ def train(
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
         step += 1
+        with torch.no_grad():
+            for weight, now in zip(mean.parameters(), network.parameters(), strict=True):
+                weight.lerp_(now, 1 - min(DECAY, step / (step + 20)))
         if step % 50 == 0:
-            network.eval()
             with torch.no_grad():
-                value, shown = loss(network, validation)
+                value, shown = loss(mean, validation)
             if step % 200 == 0:
                 print(f"{type(network).__name__} {step}: validation {shown:.2f} ms or cents", flush=True)
             if float(value) < best:
-                best = float(value)
-                kept = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+                best, kept = float(value), copy.deepcopy(mean.state_dict())
     return kept
 
 
