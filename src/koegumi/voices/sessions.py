@@ -66,6 +66,8 @@ def providers(device: Device) -> list[Provider]:
 
 def open_session(model: Path | bytes, device: Device) -> ort.InferenceSession:
     """A session that really uses the device, its convolutions included; raises DeviceNotUsed."""
+    if device.kind == "cuda":
+        ort.preload_dlls()  # CUDA and cuDNN as wheels bring them; what is missing is said on standard output
     session = ort.InferenceSession(os.fspath(model), session_options(device), providers=providers(device))
     require_device(session, device)
     return session
