@@ -46,7 +46,7 @@ def session_options(device: Device) -> ort.SessionOptions:
 
 
 def providers(device: Device) -> list[Provider]:
-    """In order of preference. CUDA_VISIBLE_DEVICES picks the GPU, so that here it is always number 0.
+    """In order of preference, their libraries loaded. CUDA_VISIBLE_DEVICES picks the GPU, so that here it is always number 0.
 
     KOEGUMI_GPU_MEMORY limits its memory, in bytes.
     """
@@ -54,6 +54,7 @@ def providers(device: Device) -> list[Provider]:
         return [CPU]
     if device.kind != "cuda":
         raise DeviceNotUsed(f"The device {device.kind!r} is not known: there are cpu and cuda.")
+    ort.preload_dlls()  # CUDA and cuDNN as wheels bring them; what is missing is said on standard output
     options = {
         "device_id": "0",
         # The default, EXHAUSTIVE, tunes anew for every new length.
@@ -66,8 +67,6 @@ def providers(device: Device) -> list[Provider]:
 
 def open_session(model: Path | bytes, device: Device) -> ort.InferenceSession:
     """A session that really uses the device, its convolutions included; raises DeviceNotUsed."""
-    if device.kind == "cuda":
-        ort.preload_dlls()  # CUDA and cuDNN as wheels bring them; what is missing is said on standard output
     session = ort.InferenceSession(os.fspath(model), session_options(device), providers=providers(device))
     require_device(session, device)
     return session
