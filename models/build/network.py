@@ -14,7 +14,8 @@ PAU = 0
 HELD = (7, 14, 21, 30, 40, 4)  # a e i o u N: voiced throughout when they have a pitch
 EDGE, LONGEST = 10, 21  # position and length features stop growing here
 FORCED_FROM = 2  # frames from a vowel's edges inside which it is voiced whatever the network says
-SILENCE = -30.0  # ln amplitude
+# ln amplitudes: of nothing, and of what is labelled a pause because it is 40 dB below the loud frames.
+SILENCE, FAINT = -30.0, -8.5
 DEFAULT_LN_HZ = 5.2
 WINDOW, FAR_WINDOW = 7, 121
 FAR, FARTHEST = 1e-5, 1e-9
@@ -123,6 +124,7 @@ class Spectrogram(nn.Module):
         inside = (position >= FORCED_FROM) & (left >= FORCED_FROM) & (self.held[ids] > 0)
         voiced = ((voicing > 0) | inside) & pitched
         silent = (ids == PAU) & (position >= 1) & (left >= 1)
+        envelope = torch.where((ids == PAU).unsqueeze(1), envelope.clamp(max=FAINT), envelope)
         envelope = torch.where(silent.unsqueeze(1), torch.full_like(envelope, SILENCE), envelope)
         padded = torch.cat([pitch[:1], pitch, pitch[-1:]])
         bounds = torch.exp((padded[1:] + padded[:-1]) / 2)

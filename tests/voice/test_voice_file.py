@@ -97,7 +97,7 @@ def test_nothing_sounds_in_a_pause(voice: Voice) -> None:
     query = AudioQuery(phrases, pre_phoneme_length=0.2)
     silent = frames_of(timeline(query, True)).phonemes == 0
     level = decibels(voice.say(query, FIRST_TALK))
-    for depth, limit in ((1, -40), (4, -100)):
+    for depth, limit in ((2, -40), (4, -100)):
         inside = np.array([silent[max(i - depth, 0) : i + depth + 1].all() for i in range(len(silent))])
         assert inside.sum() > 40
         assert level[inside].max() < limit
