@@ -94,6 +94,13 @@ bench-multi: setup $(VENV)/.dev
 voice: setup .venv-voice/.installed
 	BIN=$(BIN) models/build/build.sh models/out models/koegumi.vvm
 
+## test-voice: the API's tests with the voices of models/koegumi.vvm in the place of the tests' own
+VOICE ?= models/koegumi.vvm
+test-voice: setup $(VENV)/.dev
+	$(BIN)/koegumi voices check $(VOICE)
+	KOEGUMI_TEST_VOICE=$(VOICE) $(BIN)/python -m pytest $(VOICE_TESTS:%=tests/api/test_server_%.py) $(TESTARGS)
+VOICE_TESTS := about bad_input error_cases field_reports_calls field_reports_kana sounds
+
 ## test-voice-build: the same with a handful of sentences, in a few minutes; the voice is bad, and must work
 test-voice-build: setup $(VENV)/.dev .venv-voice/.installed
 	rm -rf models/out/tiny

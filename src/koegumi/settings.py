@@ -21,7 +21,13 @@ BYTES_A_WORKER = 1_000_000_000
 # A body has to fit into one frame to a worker, with what is around it.
 MOST_BODY_BYTES = 64_000_000
 # Variables of ours that are no settings of the server.
-OTHER_VARIABLES = {"KOEGUMI_OPEN_JTALK_DICT", "KOEGUMI_REFERENCE_DATA", "KOEGUMI_GPU_MEMORY", "KOEGUMI_FAULT_SECONDS"}
+OTHER_VARIABLES = {
+    "KOEGUMI_OPEN_JTALK_DICT",
+    "KOEGUMI_REFERENCE_DATA",
+    "KOEGUMI_TEST_VOICE",
+    "KOEGUMI_GPU_MEMORY",
+    "KOEGUMI_FAULT_SECONDS",
+}
 
 
 @dataclass(frozen=True)
