@@ -1,9 +1,10 @@
 #!/bin/sh
 # From nothing to a VVM: build.sh OUT TARGET [tiny]. Work is kept in OUT, and what is there is not made again.
+# Training ends at a number of steps, so that a run can be repeated; the minutes are for machines that are too slow.
 # On two cores: one process each, because threads that wait for one another cost more than they give.
 set -e
 out=$1 target=$2
-limit= decode="--steps 18000 --minutes 40" prosody="--minutes 5"
+limit= decode="--steps 6500 --minutes 45" prosody="--steps 2500 --minutes 15"
 [ "$3" = tiny ] && limit=2 decode="--minutes 0.5" prosody="--minutes 0.1"
 koegumi="${BIN:-.venv/bin}/python" torch="${VOICE_BIN:-.venv-voice/bin}/python"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 ORT_DISABLE_TELEMETRY=1

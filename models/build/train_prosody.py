@@ -72,6 +72,7 @@ def train(
     loss: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]],
     rows: dict[str, list[Row]],
     minutes: float,
+    steps: int,
 ) -> dict[str, Tensor]:
     chance = random.Random(SEED)  # noqa: S311
     optimizer = torch.optim.AdamW(network.parameters(), PEAK, weight_decay=0.05)
@@ -79,7 +80,7 @@ def train(
     mean = copy.deepcopy(network).eval()  # a running mean of the weights, which is what is kept
     best, kept = float("inf"), copy.deepcopy(mean.state_dict())
     started, step = time.monotonic(), 0
-    while (progress := (time.monotonic() - started) / (60 * minutes)) < 1:
+    while (progress := max((time.monotonic() - started) / (60 * minutes), step / steps)) < 1:
         for group in optimizer.param_groups:
             group["lr"] = PEAK * min(1, (step + 1) / 100) * max(0.01, 1 - progress)
         value, _ = loss(network, Batch(chance.sample(rows["train"], min(BATCH, len(rows["train"])))))
@@ -106,6 +107,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--minutes", type=float, default=4, help="for each of the two")
+    parser.add_argument("--steps", type=int, default=100_000)
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
@@ -118,7 +120,10 @@ def main() -> None:
         (Duration(), duration_loss),
         (Intonation(), intonation_loss),
     ]
-    torch.save({type(net).__name__: train(net, loss, rows, arguments.minutes) for net, loss in networks}, arguments.out)
+    torch.save(
+        {type(net).__name__: train(net, loss, rows, arguments.minutes, arguments.steps) for net, loss in networks},
+        arguments.out,
+    )
 
 
 if __name__ == "__main__":
