@@ -46,7 +46,7 @@ def session_options(device: Device) -> ort.SessionOptions:
 
 
 def providers(device: Device) -> list[Provider]:
-    """In order of preference, their libraries loaded. CUDA_VISIBLE_DEVICES picks the GPU, so that here it is always number 0.
+    """In order of preference; their libraries are loaded. CUDA_VISIBLE_DEVICES picks the GPU, which is number 0 here.
 
     KOEGUMI_GPU_MEMORY limits its memory, in bytes.
     """
