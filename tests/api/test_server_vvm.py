@@ -30,11 +30,11 @@ SCORE = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Two synthesis workers; a broken file beside the good one."""
+    """A broken file lies beside the good one."""
     folder = tmp_path_factory.mktemp("voices")
     write_vvm(folder / "sine.vvm")
     (folder / "broken.vvm").write_bytes(b"PK")
-    with serving("--voices", folder, "--manage_library", "--synthesis-workers", "2") as server:
+    with serving("--voices", folder, "--manage_library", "--synthesis-workers", "1") as server:
         yield server
 
 
@@ -57,7 +57,7 @@ def hertz(part: np.ndarray[Any, Any]) -> float:
 
 
 def test_five_cold_requests_are_answered_and_then_it_is_loaded(server: Server, client: httpx.Client) -> None:
-    """Of the two workers each loads by itself; only when both have it is it said to be loaded."""
+    """Each lane's worker loads by itself; only when both have it is it said to be loaded."""
     assert client.get(f"/is_initialized_speaker?speaker={STREAMING}").json() is False
     query = client.post("/audio_query", params={"speaker": STREAMING, "text": "テストです"}).json()
     assert client.get(f"/is_initialized_speaker?speaker={STREAMING}").json() is False
