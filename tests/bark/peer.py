@@ -45,7 +45,8 @@ def run(model: Any, case: dict[str, Any]) -> dict[str, Any]:
     together = generate(model, case, case["rows"])
     result = {f"batch.{name}": value for name, value in together.items()}
     for number, row in enumerate(case["rows"]):
-        result |= {f"{number}.{name}": value[0] for name, value in generate(model, case, [row]).items()}
+        alone = generate(model, case, [row]) if len(case["rows"]) > 1 else together
+        result |= {f"{number}.{name}": value[0] for name, value in alone.items()}
     return result
 
 

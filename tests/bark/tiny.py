@@ -40,6 +40,7 @@ FULL_NUMBERS: dict[str, Any] = {
     "semantic_config": {"eos_token_id": 10000},
     "coarse_acoustics_config": {"n_coarse_codebooks": 2},
     "fine_acoustics_config": {"n_fine_codebooks": 8},
+    "codebook_size": 1024,
 }
 # (input vocabulary, output vocabulary, positions) of semantic, coarse and fine.
 SMALL_SIZES = ((200, 93, 128), (160, 160, 128), (35, 35, 64))

@@ -55,7 +55,14 @@ def write_bin(path: Path, values: dict[str, Any], monkeypatch: pytest.MonkeyPatc
 
     class Tensor:
         def __init__(self, key: str, value: Any) -> None:
-            self.parts = (_Storage(key, storage, value.size), 0, value.shape, _strides(value.shape), False, {})
+            self.parts: tuple[Any, ...] = (
+                _Storage(key, storage, value.size),
+                0,
+                value.shape,
+                _strides(value.shape),
+                False,
+                {},
+            )
 
         def __reduce__(self) -> Any:
             return rebuild, self.parts
