@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from koegumi.pool import local
 from koegumi.pool.local import Death, LocalSlot, WorkerPlan
 from koegumi.wire.frames import HEADER, MAX_PAYLOAD, FrameType, header
-from koegumi.wire.messages import End, Failure, KanaCall, Loading, Order, Progress, Ready, WorkerConfig
+from koegumi.wire.messages import End, Failure, KanaCall, Loaded, Loading, Order, Progress, Ready, WorkerConfig
 from koegumi.worker.jobs import Jobs
 from koegumi.worker.link import Link
 
@@ -40,6 +40,7 @@ job_ids = st.sampled_from((*JOBS, STRANGER, 0, 2**64 - 1))
 proper: st.SearchStrategy[Spoken] = st.one_of(
     st.tuples(st.just(FrameType.CHUNK), st.sampled_from(JOBS), st.binary(max_size=9)),
     st.tuples(st.just(FrameType.PROGRESS), job_ids, st.just(msgspec.msgpack.encode(Progress("half", 0.5)))),
+    st.tuples(st.just(FrameType.LOADED), st.just(0), st.just(msgspec.msgpack.encode(Loaded([1, 2])))),
     *(st.tuples(st.just(type_), job_ids, st.just(msgspec.msgpack.encode(end))) for type_, end in ENDINGS.items()),
 )
 wild: st.SearchStrategy[Spoken] = st.tuples(st.sampled_from(FrameType), job_ids, st.binary(max_size=30))
@@ -139,6 +140,8 @@ def expected(spoken: Sequence[Spoken]) -> list[list[str]]:
     """What the jobs are to hear: all up to the first frame that is nonsense."""
     heard: dict[int, list[str]] = {number: [] for number in JOBS}
     for type_, job_id, payload in spoken:
+        if type_ is FrameType.LOADED and sane(type_, payload):
+            continue
         if type_ is FrameType.PROGRESS and (job_id not in heard or heard[job_id]):
             continue
         if job_id not in heard or heard[job_id] or not sane(type_, payload):
@@ -150,6 +153,7 @@ def expected(spoken: Sequence[Spoken]) -> list[list[str]]:
 
 def sane(type_: FrameType, payload: bytes) -> bool:
     kinds: dict[FrameType, Any] = {FrameType.END: End, FrameType.FAILURE: Failure, FrameType.PROGRESS: Progress}
+    kinds[FrameType.LOADED] = Loaded
     if type_ not in kinds:
         return type_ is FrameType.CHUNK
     try:
