@@ -107,8 +107,9 @@ def write_causal(graph: GraphWriter, tensors: Tensors, stack: Stack, prefix: str
             kv_num_heads=stack.heads,
         )
         if layer == stack.layers - 1:  # what follows looks at one position at a time
-            hidden = _slice(graph, hidden, "-1", "end", "last_hidden")
-            attended = _slice(graph, attended, "-1", "end", "last_attended")
+            last = graph.constant("-1", np.array([-1])), graph.constant("end", np.array([np.iinfo(np.int64).max]))
+            hidden = _slice(graph, hidden, *last, "last_hidden")
+            attended = _slice(graph, attended, *last, "last_attended")
         hidden = block.after_attention(hidden, attended)
     hidden = _final_norm(graph, tensors, stack, prefix, hidden)
     hidden = graph.apply("Squeeze", [hidden, graph.constant("axis_of_time", np.array([1]))], "last")
@@ -157,9 +158,7 @@ def _final_norm(graph: GraphWriter, tensors: Tensors, stack: Stack, prefix: str,
 
 
 def _slice(graph: GraphWriter, hidden: str, first: str, last: str, name: str) -> str:
-    """Positions first to last; both are inputs or one of the constants -1 and end."""
-    graph.constant("-1", np.array([-1]))
-    graph.constant("end", np.array([np.iinfo(np.int64).max]))
+    """Positions first to last, which are inputs or constants."""
     axis = graph.constant("axis_of_time", np.array([1]))
     return graph.apply("Slice", [hidden, first, last, axis], name)
 
