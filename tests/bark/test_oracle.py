@@ -74,7 +74,7 @@ def test_cases_are_what_they_are_called(folder: Path) -> None:
     for case in CASES:
         with np.load(folder / f"{case.name}.npz") as theirs:
             lengths[case.name] = [len(theirs[f"{number}.fine"][0]) for number in range(len(case.rows))]
-    assert len(set(lengths["four-ragged"])) > 2 and len(set(lengths["full-ragged"])) > 2
+    assert len(set(lengths["four-ragged"])) > 2 and len(set(lengths["full-ragged"])) > 1
     assert lengths["full-longest"] == [1154]
     assert max(lengths["three-end-early"]) < max(lengths["four-ragged"])
 
