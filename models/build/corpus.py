@@ -24,7 +24,7 @@ SPLIT = HERE / "split.json"
 SEED = 20261130
 TEST, VALIDATION = 20, 8
 # Training sentences that are spoken, and those of which only lengths and pitches are asked.
-SPOKEN, ASKED, CANDIDATES = 180, 1200, 2400
+SPOKEN, ASKED, CANDIDATES = 180, 700, 2400
 MAX_MORAS = 45
 # Sounds that the dictionary never gives, in AquesTalk-like notation.
 RARE = (
