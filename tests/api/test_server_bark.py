@@ -86,7 +86,7 @@ def test_the_two_calls_of_any_voice(client: httpx.Client) -> None:
 
 
 def test_who_speaks_is_listed_with_what_it_lacks(client: httpx.Client) -> None:
-    (speaker,) = client.get("/speakers").json()
+    (speaker,) = (each for each in client.get("/speakers").json() if each["styles"][0]["id"] == NO_PRESET)
     assert [style["name"] for style in speaker["styles"]] == ["no preset", *PRESETS]
     assert [style["id"] for style in speaker["styles"]] == [NO_PRESET, *STYLES]
     assert "speedScale" in speaker["supported_features"]["unsupported_query_fields"]
@@ -170,7 +170,7 @@ def test_other_ways_to_speak(client: httpx.Client) -> None:
     assert client.post("/multi_synthesis", params={"speaker": 1001}, json=queries).status_code == 200
     answer = client.post("/cancellable_synthesis", params={"speaker": 1001, "seed": 3}, json=queries[0])
     assert answer.content == client.post("/synthesis", params={"speaker": 1001, "seed": 3}, json=queries[0]).content
-    (speaker,) = client.get("/speakers").json()
+    (speaker,) = (each for each in client.get("/speakers").json() if each["styles"][0]["id"] == NO_PRESET)
     preset = {"id": 1, "name": "soft", "speaker_uuid": speaker["speaker_uuid"], "style_id": 1002}
     neutral = {"speedScale": 1.0, "pitchScale": 0.0, "intonationScale": 1.0}
     values = {"volumeScale": 0.5, "prePhonemeLength": 0.0, "postPhonemeLength": 0.0}
