@@ -32,9 +32,9 @@ setup: $(VENV)/.runtime
 serve: setup
 	$(BIN)/koegumi serve --port $(PORT) $(ARGS)
 
-## test: the default suite
+## test: the default suite, a process a core; TESTARGS=-n0 for one
 test: setup $(VENV)/.dev
-	$(BIN)/python -m pytest $(TESTARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(TESTARGS)
 
 ## fault: real workers killed, stopped and hung, within time bounds
 fault: setup $(VENV)/.dev
@@ -153,4 +153,4 @@ lock:
 	  --output-file requirements/cuda.lock
 
 clean:
-	rm -rf $(VENV) .venv-clients .venv-bark .venv-hadolint .mypy_cache .ruff_cache .pytest_cache bench/out
+	rm -rf $(VENV) .venv-clients .venv-bark .venv-hadolint .venv-voice models/out .mypy_cache .ruff_cache .pytest_cache bench/out
