@@ -11,8 +11,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from koegumi.schema.plain import AudioQuery
-from koegumi.voices.interface import Device, Places
-from koegumi.voices.kokoro.synthesis import FreeRun
+from koegumi.voices.interface import Device, FreeRun, Places
 from koegumi.voices.vvm import FAMILY
 
 ROOT = Path(__file__).parents[1]

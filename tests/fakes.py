@@ -6,9 +6,23 @@ import heapq
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
 from koegumi.wire.messages import End, Failure, Progress
+
+
+class CountedRun:
+    """Counts how often a voice asks; nobody cancels it."""
+
+    def __init__(self) -> None:
+        self.checks = 0
+
+    def check(self) -> None:
+        self.checks += 1
+
+    def options(self) -> Any:
+        return None
 
 
 @dataclass(order=True)

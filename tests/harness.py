@@ -62,7 +62,11 @@ class Log:
     def text(self) -> str:
         return "\n".join(json.dumps(line, ensure_ascii=False) for line in self.lines)
 
-    def events(self, event: str) -> list[dict[str, Any]]:
+    def events(self, event: str, count: int = 0) -> list[dict[str, Any]]:
+        """All such lines, once there are `count`: a line may come after the answer that it is of."""
+        since = 0
+        for _ in range(count):
+            since = self.wait(lambda line: line.get("event") == event, since)
         with self.changed:
             return [line for line in self.lines if line.get("event") == event]
 
@@ -106,6 +110,15 @@ def start(arguments: Sequence[str | Path], environment: dict[str, str] | None = 
     log = Log()
     threading.Thread(target=log.read, args=[process.stderr], daemon=True).start()
     return process, log
+
+
+def ask(server: Server, text: str, speaker: int) -> dict[str, Any]:
+    """A text's AudioQuery."""
+    with server.client() as client:
+        answer = client.post("/audio_query", params={"text": text, "speaker": speaker})
+        assert answer.status_code == 200
+        query: dict[str, Any] = answer.json()
+        return query
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from koegumi.audio import finish
 from koegumi.schema.plain import AudioQuery
 from koegumi.text.kana import parse_kana
 from koegumi.voices import artwork
-from koegumi.voices.interface import Device, Places
-from koegumi.voices.kokoro.synthesis import FreeRun
+from koegumi.voices.interface import Device, FreeRun, Places
 from koegumi.voices.vvm import FAMILY
 
 HERE = Path(__file__).parent

@@ -16,12 +16,12 @@ from koegumi.schema.phonemes import IDS
 from koegumi.schema.plain import AccentPhrase, AudioQuery
 from koegumi.text.front_end import FrontEnd
 from koegumi.text.kana import parse_kana
-from koegumi.voices.interface import Device, Places
+from koegumi.voices.interface import Device, FreeRun, Places
 from koegumi.voices.kokoro import FAMILY
 from koegumi.voices.kokoro.model import Predictor
 from koegumi.voices.kokoro.pieces import pieces
 from koegumi.voices.kokoro.query import KokoroQuery
-from koegumi.voices.kokoro.synthesis import SAMPLES_PER_UNIT, FreeRun, KokoroSynthesis, place
+from koegumi.voices.kokoro.synthesis import SAMPLES_PER_UNIT, KokoroSynthesis, place
 from koegumi.voices.timeline import Timeline, timeline
 
 # Style ids of the Kokoro family, in the order of our voices.

@@ -102,7 +102,7 @@ def test_deadlines_are_kept_and_free_the_worker(faulty: Server, query: Query, tm
 def test_a_poison_is_refused_from_then_on_and_costs_no_more_workers(faulty: Server, query: Query) -> None:
     first = speak(faulty, query, CRASH, X_Request_Id="poison-1")
     assert (first.status_code, first.json()["kind"]) == (422, "quarantined")
-    lost = faulty.log.events("job lost")
+    lost = faulty.log.events("job lost", 2)
     assert [line["request_id"] for line in lost] == ["poison-1"] * 2
     for _ in range(3):
         again = speak(faulty, query, CRASH)
@@ -110,7 +110,7 @@ def test_a_poison_is_refused_from_then_on_and_costs_no_more_workers(faulty: Serv
         assert 0 < int(again.headers["retry-after"]) <= 600
     assert speak(faulty, query, 1).status_code == 200  # when the worker is back
     assert speak(faulty, query | {"speedScale": 1.5}, 1).status_code == 200
-    assert len(faulty.log.events("worker ended")) == 2
+    assert len(faulty.log.events("worker ended", 2)) == 2
     with faulty.client() as client:
         metrics = client.get("/metrics").text
     assert 'koegumi_quarantines_total{lane="synthesis"} 1.0' in metrics

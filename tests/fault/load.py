@@ -21,6 +21,8 @@ from tests.harness import Server
 Query = dict[str, Any]
 # An answer that takes longer never comes.
 HUNG = 120.0
+# A crew that lost a worker has it back so soon, in seconds.
+WHOLE_WITHIN = 5.0
 # A long round by hand, a short one in CI.
 SECONDS = os.environ.get("KOEGUMI_FAULT_SECONDS")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.fault.load import Request, speak, workers
-from tests.fault.test_kill import TEXTS, ask
-from tests.harness import SINE, Server, serving
+from tests.fault.test_kill import TEXTS
+from tests.harness import SINE, Server, ask, serving
 
 pytestmark = pytest.mark.soak
 

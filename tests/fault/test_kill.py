@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.fault.load import SECONDS, Request, Tally, kill_a_busy_worker, under_load, until, workers
-from tests.harness import SINE, Server, serving
+from tests.fault.load import SECONDS, WHOLE_WITHIN, Request, Tally, kill_a_busy_worker, under_load, until, workers
+from tests.harness import SINE, Server, ask, serving
 
 pytestmark = pytest.mark.fault
 
-WHOLE_WITHIN = 5.0
 TEXTS = ("はい。", "こんにちは。", "声が聞こえます。", "雨が降りました。", "三つ目の駅で降ります。")
 
 
@@ -46,14 +45,6 @@ def test_kokoro_on_two_workers(capsys: pytest.CaptureFixture[str]) -> None:
         tally = kill_loop(server, requests, clients=4, seconds=40, every=10)
     assert tally.kills >= 3
     assert set(tally.answers) == {"right"}
-
-
-def ask(server: Server, text: str, speaker: int) -> dict[str, Any]:
-    with server.client() as client:
-        answer = client.post("/audio_query", params={"text": text, "speaker": speaker})
-        assert answer.status_code == 200
-        query: dict[str, Any] = answer.json()
-        return query
 
 
 @pytest.mark.kokoro

@@ -11,19 +11,10 @@ from typing import Any
 import pytest
 
 from bench.texts import SENTENCES
-from tests.harness import Server, serving
+from tests.fault.load import WHOLE_WITHIN
+from tests.harness import Server, ask, serving
 
 pytestmark = pytest.mark.fault
-
-WHOLE_WITHIN = 5.0
-
-
-def ask(server: Server, text: str, speaker: int) -> dict[str, Any]:
-    with server.client() as client:
-        answer = client.post("/audio_query", params={"text": text, "speaker": speaker})
-        assert answer.status_code == 200
-        query: dict[str, Any] = answer.json()
-        return query
 
 
 def speak(server: Server, query: dict[str, Any], speaker: int) -> tuple[int, bytes]:

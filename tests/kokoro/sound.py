@@ -14,25 +14,13 @@ from numpy.typing import NDArray
 from koegumi.schema.plain import AccentPhrase, AudioQuery, Mora
 from koegumi.text.kana import parse_kana
 from koegumi.voices.interface import QueryVoice, SynthesisVoice
+from tests.fakes import CountedRun
 
 RATE = 24000
 UNIT = 0.025
 ALPHA, KUMO = 1, 5
 
 Samples = NDArray[np.float32]
-
-
-class FreeRun:
-    """Counts; nobody cancels it."""
-
-    def __init__(self) -> None:
-        self.checks = 0
-
-    def check(self) -> None:
-        self.checks += 1
-
-    def options(self) -> Any:
-        return None
 
 
 @dataclass
@@ -50,7 +38,7 @@ class Voices:
     def say(self, query: AudioQuery, style_id: int = ALPHA, upspeak: bool = True) -> Samples:
         key = (msgspec.msgpack.encode(query), style_id, upspeak)
         if key not in self._rendered:
-            self._rendered[key] = self.synthesis_voice.synthesis(query, style_id, upspeak, FreeRun())
+            self._rendered[key] = self.synthesis_voice.synthesis(query, style_id, upspeak, CountedRun())
             assert msgspec.msgpack.encode(query) == key[0], "a query is never changed"
         return self._rendered[key]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import Server
+from tests.harness import Server, ask
 
 pytestmark = pytest.mark.kokoro
 
@@ -17,14 +17,6 @@ SPEAKERS = (1, 2, 3, 4, 5)
 SHIPPED = (101, 102, 103, 104, 105)
 TEXTS = """はい いいえ おはよう こんばんは ありがとう 雨ですね 一つください また明日 猫がいる 待って
 どうぞ 駅はどこ？ 赤い花 三時です 本を読む 寒いな 海へ行く 元気？ 窓を開けて さようなら""".split()
-
-
-def ask(server: Server, text: str, speaker: int) -> dict[str, Any]:
-    with server.client() as client:
-        answer = client.post("/audio_query", params={"text": text, "speaker": speaker})
-        assert answer.status_code == 200
-        query: dict[str, Any] = answer.json()
-        return query
 
 
 def speak(server: Server, query: dict[str, Any], speaker: int) -> bytes:

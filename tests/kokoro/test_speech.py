@@ -15,7 +15,8 @@ from koegumi.schema.plain import AccentPhrase, AudioQuery
 from koegumi.text.kana import parse_kana
 from koegumi.voices.interface import Cancelled, Places, VoiceError
 from koegumi.voices.kokoro import pieces
-from tests.kokoro.sound import ALPHA, KUMO, RATE, FreeRun, Voices, edited, f0, moras, pitch_in, seconds, vowels
+from tests.fakes import CountedRun
+from tests.kokoro.sound import ALPHA, KUMO, RATE, Voices, edited, f0, moras, pitch_in, seconds, vowels
 from tests.unit.kokoro_morae import KANA, mora
 
 
@@ -89,7 +90,7 @@ def test_length_then_pitch_is_both(voices: Voices) -> None:
 def test_pieces_join_without_a_click(voices: Voices, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "MAX_MORAS", 8)
     query = voices.query("アオ'イ/ウ'ミオ/ナガメ'ナガラ/アルキマ'シタ")
-    run = FreeRun()
+    run = CountedRun()
     wave = voices.synthesis_voice.synthesis(query, ALPHA, True, run)
     assert run.checks == 3
     assert seconds(wave) == pytest.approx(vowels(query)[-1][1] + 0.1, abs=0.025)
@@ -101,7 +102,7 @@ def test_pieces_join_without_a_click(voices: Voices, monkeypatch: pytest.MonkeyP
 
 
 def test_a_cancelled_run_stops_between_pieces(voices: Voices, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Impatient(FreeRun):
+    class Impatient(CountedRun):
         def check(self) -> None:
             raise Cancelled
 
@@ -122,7 +123,8 @@ SPEAK = """
 import hashlib, pathlib, sys
 from koegumi.voices.interface import Device, Places
 from koegumi.voices.kokoro import FAMILY
-from tests.kokoro.sound import FreeRun, Voices
+from tests.fakes import CountedRun
+from tests.kokoro.sound import Voices
 places = Places(pathlib.Path(sys.argv[1]))
 voices = Voices(FAMILY.open_query(places, Device()), FAMILY.open_synthesis(places, Device()))
 print(hashlib.sha256(voices.say(voices.query("ハ'イ、ソ'オ")).tobytes()).hexdigest())
@@ -131,9 +133,9 @@ print(hashlib.sha256(voices.say(voices.query("ハ'イ、ソ'オ")).tobytes()).he
 
 def test_the_same_bytes_in_every_run_and_process(voices: Voices, places: Places) -> None:
     query = voices.query("ハ'イ、ソ'オ")
-    wave = voices.synthesis_voice.synthesis(query, ALPHA, True, FreeRun())
+    wave = voices.synthesis_voice.synthesis(query, ALPHA, True, CountedRun())
     voices.say(voices.query("ア'ッ"))
-    assert (voices.synthesis_voice.synthesis(query, ALPHA, True, FreeRun()) == wave).all()
+    assert (voices.synthesis_voice.synthesis(query, ALPHA, True, CountedRun()) == wave).all()
     environment = {**os.environ, "ORT_DISABLE_TELEMETRY": "1", "PYTHONPATH": os.getcwd()}
     command = [sys.executable, "-c", SPEAK, str(places.cache_dir)]
     other = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)

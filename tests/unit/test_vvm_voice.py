@@ -25,20 +25,10 @@ from koegumi.voices.vvm.models import Models
 from koegumi.voices.vvm.query import VvmQuery
 from koegumi.voices.vvm.signature import Signature
 from koegumi.voices.vvm.synthesis import OPERATIONS, SEGMENT, VvmSynthesis
+from tests.fakes import CountedRun
 from tests.vvm_voice import DECODER, INNER, STREAMING, TALK, TEACHER, character, members, pitch, write_vvm
 
 TEXT = "テ'ストデ_ス、ソ'オ？"
-
-
-class Run:
-    def __init__(self) -> None:
-        self.checks = 0
-
-    def check(self) -> None:
-        self.checks += 1
-
-    def options(self) -> Any:
-        return None
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +141,12 @@ def test_sound_is_as_long_as_its_frames_and_has_the_pitch_that_is_asked(
     phrases = query.mora_data(parse_kana("ア'ア"), TALK)
     for mora in phrases[0].moras:
         mora.vowel_length, mora.pitch = 1.0, float(np.log(220.0))
-    wave = synthesis.synthesis(AudioQuery(phrases), TALK, True, Run())
+    wave = synthesis.synthesis(AudioQuery(phrases), TALK, True, CountedRun())
     assert len(wave) == 256 * (9 + 94 + 94 + 9)
     assert not wave[: 9 * 256].any() and not wave[-9 * 256 :].any()
     middle = wave[20 * 256 :][:24000]
     assert abs(int(np.abs(np.fft.rfft(middle)).argmax()) - 220) <= 1
-    assert len(synthesis.synthesis(AudioQuery([]), TALK, True, Run())) == 4608
+    assert len(synthesis.synthesis(AudioQuery([]), TALK, True, CountedRun())) == 4608
 
 
 def test_segments_join_to_the_whole(places: Places, query: VvmQuery) -> None:
@@ -170,11 +160,11 @@ def test_segments_join_to_the_whole(places: Places, query: VvmQuery) -> None:
     asked = AudioQuery(phrases)
     frames = frames_of(timeline(asked, True))
     assert len(frames) > 2 * SEGMENT
-    whole = voice.synthesis(asked, STREAMING, True, Run())
-    state = voice.intermediate(frames, STREAMING, Run())
+    whole = voice.synthesis(asked, STREAMING, True, CountedRun())
+    state = voice.intermediate(frames, STREAMING, CountedRun())
     assert len(state) == len(frames) + 28
     bounds = [0, 47, 190, 191, 700, len(frames)]
-    parts = [voice.render(state, start, stop, STREAMING, Run()) for start, stop in pairwise(bounds)]
+    parts = [voice.render(state, start, stop, STREAMING, CountedRun()) for start, stop in pairwise(bounds)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
@@ -183,9 +173,9 @@ def test_a_style_that_only_streams_speaks_by_segments(tmp_path: Path, query: Vvm
     alone = Places(tmp_path, (write_vvm(tmp_path / "stream.vvm", files),))
     phrases = query.mora_data(parse_kana(TEXT), STREAMING)
     assert FAMILY.open_query(alone, Device()).mora_data(parse_kana(TEXT), STREAMING) == phrases
-    run = Run()
+    run = CountedRun()
     sound = FAMILY.open_synthesis(alone, Device()).synthesis(AudioQuery(phrases), STREAMING, True, run)
-    np.testing.assert_array_equal(sound, synthesis.synthesis(AudioQuery(phrases), STREAMING, True, Run()))
+    np.testing.assert_array_equal(sound, synthesis.synthesis(AudioQuery(phrases), STREAMING, True, CountedRun()))
     assert run.checks >= 2
 
 
@@ -201,23 +191,23 @@ def test_songs_have_their_rows(query: VvmQuery, synthesis: VvmSynthesis) -> None
     f0 = query.sing_f0(phonemes, keys, TEACHER)
     volume = query.sing_volume(phonemes, keys, f0, TEACHER)
     assert f0[50] == pytest.approx(440.0) and f0[0] == 0 and volume[50] == 0.5
-    wave = synthesis.sing(phonemes, f0, volume, DECODER, Run())
+    wave = synthesis.sing(phonemes, f0, volume, DECODER, CountedRun())
     assert len(wave) == 120 * 256
     assert abs(int(np.abs(np.fft.rfft(wave[15 * 256 :][:24000])).argmax()) - 440) <= 1
     nothing = np.zeros(0, np.int64)
     assert (
         len(query.sing_f0(nothing, nothing, TEACHER))
-        == len(synthesis.sing(nothing, f0[:0], f0[:0], DECODER, Run()))
+        == len(synthesis.sing(nothing, f0[:0], f0[:0], DECODER, CountedRun()))
         == 0
     )
 
 
 def test_what_a_style_cannot_do_is_said(synthesis: VvmSynthesis) -> None:
     with pytest.raises(VoiceError, match="sings, and does not talk"):
-        synthesis.synthesis(AudioQuery([]), DECODER, True, Run())
+        synthesis.synthesis(AudioQuery([]), DECODER, True, CountedRun())
     long = AudioQuery([], pre_phoneme_length=1000.0)
     with pytest.raises(VoiceError, match="too long"):
-        synthesis.synthesis(long, TALK, True, Run())
+        synthesis.synthesis(long, TALK, True, CountedRun())
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 60)), max_size=30), st.integers(1, 200))

@@ -139,6 +139,16 @@ class Run(Protocol):
         """A fresh `onnxruntime.RunOptions` that a cancel terminates. One for each `session.run`."""
 
 
+class FreeRun:
+    """A run that nobody cancels."""
+
+    def check(self) -> None:
+        pass
+
+    def options(self) -> Any:
+        return None
+
+
 Progress = Callable[[str], None]
 
 

@@ -14,17 +14,15 @@ from koegumi.voices import artwork
 from koegumi.voices.bark.nodes import Precision
 from koegumi.voices.bark.prepare import is_prepared, prepare
 from koegumi.voices.bark.prepared import (
-    CURRENT,
     LAYOUT,
     NO_PRESET,
     Prepared,
     family_folder,
     give_style_ids,
-    write_json,
-    write_text,
 )
 from koegumi.voices.bark.presets import Source, find_presets, read_preset, write_preset
 from koegumi.voices.bark.tokenizer import FILES, TextTokenizer
+from koegumi.voices.current import make_current, write_json
 from koegumi.voices.interface import NotPrepared, Places, Progress
 
 PRECISIONS: dict[str, Sequence[Precision]] = {"cpu": ("fp32", "int8"), "cuda": ("fp32", "fp16")}
@@ -49,7 +47,7 @@ def install(source: Path, places: Places, device: str, progress: Progress) -> No
             _build(source, presets, folder, name, device, progress)
         elif not is_prepared(Prepared(folder / name).models, PRECISIONS[device]):
             prepare(source, Prepared(folder / name).models, PRECISIONS[device], progress)
-        write_text(folder / CURRENT, name)
+        make_current(folder, name)
 
 
 def _build(source: Path, presets: Sequence[Source], folder: Path, name: str, device: str, progress: Progress) -> None:

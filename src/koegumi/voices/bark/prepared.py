@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from koegumi.voices.current import current_folder, write_json
 from koegumi.voices.interface import NotPrepared, Places
 
 # Grows when the folder's content changes its meaning; older folders are then made anew.
 LAYOUT = 1
-CURRENT = "current"
 FIRST_STYLE = 1000
 NO_PRESET = ""
 
@@ -62,13 +60,10 @@ def family_folder(places: Places) -> Path:
 def find_prepared(places: Places) -> Prepared:
     """The folder that was prepared last. Raises NotPrepared."""
     folder = family_folder(places)
-    try:
-        name = (folder / CURRENT).read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        name = ""
-    if not name.endswith(f"-{LAYOUT}") or not (folder / name).is_dir():
+    current = current_folder(folder, LAYOUT)
+    if current is None:
         raise NotPrepared(f"no Bark model is prepared in {folder}: run `koegumi prepare --bark DIR`")
-    return Prepared(folder / name)
+    return Prepared(current)
 
 
 def give_style_ids(folder: Path, names: Iterable[str]) -> dict[str, int]:
@@ -95,14 +90,3 @@ def _read_ids(path: Path) -> dict[str, int]:
     except (ValueError, AttributeError) as error:
         raise ValueError(f"{path} keeps the style ids of Bark's voices and cannot be read: {error}") from error
     return ids
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Whole, or not at all."""
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=1))
-
-
-def write_text(path: Path, text: str) -> None:
-    temporary = path.with_name(f"{path.name}.new")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from koegumi.schema.plain import AudioQuery
 from koegumi.voices.bark.engine import Engine, Offload
@@ -17,7 +17,7 @@ from koegumi.voices.bark.rows import SAMPLING_RATE, Draw, Preset, Sampling, Sent
 from koegumi.voices.bark.speeches import Rows
 from koegumi.voices.bark.texts import sentences
 from koegumi.voices.bark.tokenizer import TextTokenizer
-from koegumi.voices.interface import Device, NotPrepared, Request, Requests, Run
+from koegumi.voices.interface import Device, FreeRun, NotPrepared, Request, Requests, Run
 
 # Of one sentence, with all that is spoken beside it: a large model on a slow CPU needs a third of it.
 MOST_SECONDS = 1800.0
@@ -61,7 +61,7 @@ class BarkVoice:
     def warm_up(self) -> None:
         """A GPU shows only at work what it lacks. On a CPU the models are open, and a sentence would take long."""
         if self.device != "cpu":
-            self.synthesis(AudioQuery([], kana=FIRST_TEXT), self._first_style, False, _FreeRun())
+            self.synthesis(AudioQuery([], kana=FIRST_TEXT), self._first_style, False, FreeRun())
 
     def _sentences(self, request: Request) -> Sequence[Sentence]:
         texts = sentences(request.query.kana or "")
@@ -139,13 +139,3 @@ class _Alone:
             raise self._result
         assert self._result is not None
         return self._result
-
-
-class _FreeRun:
-    """A run that nobody cancels."""
-
-    def check(self) -> None:
-        pass
-
-    def options(self) -> Any:
-        return None

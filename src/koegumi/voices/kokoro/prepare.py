@@ -17,13 +17,14 @@ from koegumi.audio import finish
 from koegumi.schema.plain import AudioQuery
 from koegumi.text.kana import parse_kana
 from koegumi.voices import artwork
-from koegumi.voices.interface import Device, NotPrepared, Places, Progress
+from koegumi.voices.current import make_current, write_json
+from koegumi.voices.interface import Device, FreeRun, NotPrepared, Places, Progress
 from koegumi.voices.kokoro import graph
 from koegumi.voices.kokoro.model import SAMPLING_RATE, Decoder, Predictor
 from koegumi.voices.kokoro.packages import Packages, find_packages
-from koegumi.voices.kokoro.prepared import CURRENT, LAYOUT, Prepared, family_folder, find_prepared
+from koegumi.voices.kokoro.prepared import LAYOUT, Prepared, family_folder, find_prepared
 from koegumi.voices.kokoro.query import KokoroQuery
-from koegumi.voices.kokoro.synthesis import FreeRun, KokoroSynthesis
+from koegumi.voices.kokoro.synthesis import KokoroSynthesis
 from koegumi.voices.sessions import pack, packing_key
 
 SAMPLES = (
@@ -51,7 +52,7 @@ def prepare(places: Places, device: str, progress: Progress) -> None:
             _build(packages, folder, name, progress)
         _pack(Prepared(folder / name), progress)
         _make_float_decoder(Prepared(folder / name), device, progress)
-        _write_current(folder, name)
+        make_current(folder, name)
 
 
 def _is_done(places: Places, name: str, device: str) -> bool:
@@ -78,11 +79,11 @@ def _build(packages: Packages, folder: Path, name: str, progress: Progress) -> N
     model.unlink()
     shutil.copyfile(packages.voices, prepared.voices)
     vocabulary = json.loads(packages.vocabulary.read_text(encoding="utf-8"))["vocab"]
-    _write_json(prepared.vocabulary, vocabulary)
+    write_json(prepared.vocabulary, vocabulary)
     speakers = json.loads(_resource("speakers.json"))
     for speaker in speakers:
         speaker["uuid"] = str(uuid.uuid5(uuid.NAMESPACE_URL, f"koegumi/kokoro/{speaker['voice']}"))
-    _write_json(prepared.speakers, speakers)
+    write_json(prepared.speakers, speakers)
     _draw(prepared, speakers)
     _render_samples(prepared, speakers, progress)
     temporary.rename(folder / name)
@@ -137,15 +138,5 @@ def _make_float_decoder(prepared: Prepared, device: str, progress: Progress) -> 
     temporary.replace(target)
 
 
-def _write_current(folder: Path, name: str) -> None:
-    temporary = folder / f"{CURRENT}.new"
-    temporary.write_text(name, encoding="utf-8")
-    os.replace(temporary, folder / CURRENT)
-
-
 def _resource(name: str) -> str:
     return resources.files("koegumi.voices.kokoro").joinpath(name).read_text(encoding="utf-8")
-
-
-def _write_json(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from koegumi.voices.current import current_folder
 from koegumi.voices.interface import NotPrepared, Places
 
 # Grows when the folder's content changes its meaning; older folders are then made anew.
 LAYOUT = 3
-CURRENT = "current"
 SAMPLES_PER_STYLE = 3
 
 
@@ -76,10 +76,7 @@ def family_folder(places: Places) -> Path:
 def find_prepared(places: Places) -> Prepared:
     """The folder that was prepared last. Raises NotPrepared."""
     folder = family_folder(places)
-    try:
-        name = (folder / CURRENT).read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        name = ""
-    if not name.endswith(f"-{LAYOUT}") or not (folder / name).is_dir():
+    current = current_folder(folder, LAYOUT)
+    if current is None:
         raise NotPrepared(f"the Kokoro voices are not prepared in {folder}: run `koegumi prepare`")
-    return Prepared(folder / name)
+    return Prepared(current)

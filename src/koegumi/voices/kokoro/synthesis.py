@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from koegumi.schema.phonemes import SILENT
 from koegumi.schema.plain import AccentPhrase, AudioQuery, Mora
-from koegumi.voices.interface import Run, VoiceError
+from koegumi.voices.interface import FreeRun, Run, VoiceError
 from koegumi.voices.kokoro.frames import UNIT_SECONDS, Ints, find_groups, warp
 from koegumi.voices.kokoro.model import SAMPLES_PER_FRAME, SAMPLING_RATE, Decoder, Predictor
 from koegumi.voices.kokoro.pieces import Piece, pieces
@@ -27,16 +26,6 @@ SILENCE_ENERGY = -8.0
 FADE_SAMPLES = 72
 
 Samples = NDArray[np.float32]
-
-
-class FreeRun:
-    """A run that nobody cancels."""
-
-    def check(self) -> None:
-        pass
-
-    def options(self) -> Any:
-        return None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ from koegumi.schema.plain import UNVOICED, AccentPhrase, Mora
 from koegumi.voices.interface import Integers, VoiceError
 from koegumi.voices.vvm.domains import SING, SINGING_TEACHER, STREAMING_TALK, TALK
 from koegumi.voices.vvm.features import Floats, intonation_inputs, phoneme_list
-from koegumi.voices.vvm.models import Models
+from koegumi.voices.vvm.lazily import Lazily
 
 OPERATIONS = {
     TALK: ("predict_duration", "predict_intonation"),
@@ -24,25 +23,7 @@ OPERATIONS = {
 SHORTEST = 0.01
 
 
-class VvmQuery:
-    def __init__(self, models: Models) -> None:
-        self._models = models
-
-    # voices.interface.LoadsLazily
-
-    @property
-    def styles(self) -> AbstractSet[int]:
-        return self._models.styles.keys()
-
-    def load(self, style_id: int) -> None:
-        self._models.load(style_id, self._domains(style_id))
-
-    def is_loaded(self, style_id: int) -> bool:
-        return self._models.is_loaded(style_id, self._domains(style_id))
-
-    def close_idle(self, seconds: float) -> float | None:
-        return self._models.close_idle(seconds)
-
+class VvmQuery(Lazily):
     def _domains(self, style_id: int) -> list[str]:
         type_ = self._models.styles[style_id]
         if type_ == SING:

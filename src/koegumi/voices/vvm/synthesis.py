@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from koegumi.schema.plain import AccentPhrase, AudioQuery, Mora
 from koegumi.schema.score import FRAMES_A_SECOND
-from koegumi.voices.interface import Integers, Run, VoiceError
+from koegumi.voices.interface import FreeRun, Integers, Run, VoiceError
 from koegumi.voices.timeline import timeline
 from koegumi.voices.vvm.domains import FRAME_DECODE, SING, STREAMING_TALK, TALK
 from koegumi.voices.vvm.features import (
@@ -24,6 +23,7 @@ from koegumi.voices.vvm.features import (
     cuts,
     frames_of,
 )
+from koegumi.voices.vvm.lazily import Lazily
 from koegumi.voices.vvm.models import Models
 
 OPERATIONS = {
@@ -40,11 +40,11 @@ SHORTEST_CUT_PAUSE = 8
 SEGMENT = round(8 * FRAMES_A_SECOND)
 
 
-class VvmSynthesis:
+class VvmSynthesis(Lazily):
     sampling_rate = SAMPLING_RATE
 
     def __init__(self, models: Models) -> None:
-        self._models = models
+        super().__init__(models)
         self.device = models.device.kind
 
     def warm_up(self) -> None:
@@ -53,22 +53,7 @@ class VvmSynthesis:
             talking = [style_id for style_id in self._models.styles if self._talk_domain(style_id) is not None]
             for style_id in talking[:1]:
                 moras = [Mora("ア", None, None, "a", 0.1, 5.0)] * 3
-                self.synthesis(AudioQuery([AccentPhrase(moras, 1)]), style_id, False, _FreeRun())
-
-    # voices.interface.LoadsLazily
-
-    @property
-    def styles(self) -> AbstractSet[int]:
-        return self._models.styles.keys()
-
-    def load(self, style_id: int) -> None:
-        self._models.load(style_id, self._domains(style_id))
-
-    def is_loaded(self, style_id: int) -> bool:
-        return self._models.is_loaded(style_id, self._domains(style_id))
-
-    def close_idle(self, seconds: float) -> float | None:
-        return self._models.close_idle(seconds)
+                self.synthesis(AudioQuery([AccentPhrase(moras, 1)]), style_id, False, FreeRun())
 
     def _domains(self, style_id: int) -> list[str]:
         if self._models.styles[style_id] in (FRAME_DECODE, SING):
@@ -148,16 +133,6 @@ class VvmSynthesis:
         if len(wave) != frames * SAMPLES_A_FRAME:
             raise VoiceError(f"the voice's {operation} gave {len(wave)} samples for {frames} frames")
         return wave
-
-
-class _FreeRun:
-    """A run that nobody cancels."""
-
-    def check(self) -> None:
-        pass
-
-    def options(self) -> Any:
-        return None
 
 
 def _require_length(frames: int) -> None:
