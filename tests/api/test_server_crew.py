@@ -174,5 +174,5 @@ def test_a_printed_line_is_its_requests(query: Query) -> None:
         kinds = {"loud": {"kana": "print 2"}, "quiet": {}}
         answers = [threads.submit(speak, server, query | kinds[name.split("-")[0]], name) for name in names]
         assert [answer.result() for answer in answers] == [200] * len(names)
-        printed = [str(line.get("request_id")) for line in server.log.events("worker printed")]
+        printed = [str(line.get("request_id")) for line in server.log.events("worker printed", len(names))]
     assert sorted(printed) == sorted(2 * [name for name in names if name.startswith("loud")])

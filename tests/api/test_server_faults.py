@@ -59,7 +59,7 @@ def test_a_bug_in_a_voice_costs_one_answer_and_no_worker(faulty: Server, query: 
     before = faulty.worker_pids()
     answer = speak(faulty, query, BUG)
     assert (answer.status_code, answer.json()) == (500, {"detail": "Internal Server Error"})
-    (trace,) = [line for line in faulty.log.events("job failed") if "a bug in a voice" in line.get("exception", "")]
+    (trace,) = [line for line in faulty.log.events("job failed", 1) if "a bug in a voice" in line.get("exception", "")]
     assert (trace["worker"], trace["request_id"]) == ("synthesis-1", answer.headers["x-request-id"])
     assert speak(faulty, query, 1).status_code == 200
     assert faulty.worker_pids() == before
@@ -100,7 +100,7 @@ def test_a_hang_is_ended_by_the_watchdog(query: Query, tmp_path: Path) -> None:
             hang = threads.submit(speak, server, query, HANG)
             assert [speak(server, query, 1).status_code for _ in range(10)] == [200] * 10
             assert hang.result().status_code == 422
-        ended = [line["reason"] for line in server.log.events("worker ended")]
+        ended = [line["reason"] for line in server.log.events("worker ended", 2)]
         assert len(ended) == 2
         assert all("no answer" in reason for reason in ended)
 

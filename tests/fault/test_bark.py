@@ -65,7 +65,7 @@ def test_all_that_a_killed_worker_had_run_again_one_by_one(bark: Server, capsys:
                 most = max(most, len(seen))
         assert [answer.result() for answer in answers] == alone
     assert most == 1
-    lost = bark.log.events("job lost")
+    lost = bark.log.events("job lost", TOGETHER)
     assert len(lost) == TOGETHER
     assert all(line["again"] for line in lost)
     assert not bark.log.events("quarantined")
@@ -95,8 +95,8 @@ def test_a_model_that_fails_ends_its_worker_once_and_then_each_job_by_itself(tmp
         until(lambda: [job["worker"] for job in jobs(server)] == ["bark-1"] * 3)
         os.kill(pid, signal.SIGCONT)
         assert [answer.result()[0] for answer in answers] == [500] * 3
-        assert len(server.log.events("worker ended")) == 1
-        assert len(server.log.events("job lost")) == 3
+        assert len(server.log.events("worker ended", 1)) == 1
+        assert len(server.log.events("job lost", 3)) == 3
         graph.write_bytes(right)
         assert say(server, request(0, 20))[0] == 200
 
