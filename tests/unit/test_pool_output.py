@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from koegumi.pool.output import BURST, LINE_BYTES, LINES_A_SECOND, OutputLog
 
@@ -41,6 +45,22 @@ def test_lines_over_the_rate_are_only_counted() -> None:
     assert reader.heard[BURST:] == [("line", 1000)] + [("line", 0)] * (int(LINES_A_SECOND) - 1)
     reader.log.connection_lost(None)
     assert reader.heard[-1] == ("", 1000 - int(LINES_A_SECOND))
+
+
+@given(st.lists(st.integers(1, 30), min_size=1), st.lists(st.floats(0, 2), min_size=1))
+def test_every_line_is_heard_or_counted_wherever_it_was_cut(sizes: list[int], waits: list[float]) -> None:
+    reader = Reader()
+    reader.log.data_received(b"line\n" * (BURST - 3))
+    rest, count = b"line\n" * 60, BURST - 3 + 60
+    for size, wait in zip(itertools.cycle(sizes), itertools.cycle(waits)):
+        reader.log.data_received(rest[:size])
+        reader.now += wait
+        rest = rest[size:]
+        if not rest:
+            break
+    reader.log.connection_lost(None)
+    assert {line for line, _ in reader.heard} <= {"line", ""}
+    assert sum((line != "") + dropped for line, dropped in reader.heard) == count
 
 
 def test_a_flood_reaches_its_end() -> None:

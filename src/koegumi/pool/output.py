@@ -27,6 +27,7 @@ class OutputLog(asyncio.Protocol):
         self._now = now
         self._line = b""
         self._dropped = 0
+        self._is_cut = False  # the beginning of a line was dropped, and its end is still to come
         self._allowed = float(BURST)
         self._asked = now()
         self._transport: asyncio.ReadTransport | None = None
@@ -38,7 +39,7 @@ class OutputLog(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._refill()
-        start = 0
+        start = self._skip(data)
         while self._allowed >= 1 and (end := data.find(b"\n", start)) != -1:
             self._finish(data[start:end])
             start = end + 1
@@ -47,10 +48,12 @@ class OutputLog(asyncio.Protocol):
         else:
             self._line = b""
             self._dropped += data.count(b"\n", start)
+            self._is_cut = not data.endswith(b"\n")
         if self._allowed < 1 or len(self._line) == LINE_BYTES:
             self._pause()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._dropped += self._is_cut
         if self._line or self._dropped:
             self._finish(b"")
         self.ended.set()
@@ -77,6 +80,17 @@ class OutputLog(asyncio.Protocol):
         now = self._now()
         self._allowed = min(BURST, self._allowed + (now - self._asked) * LINES_A_SECOND)
         self._asked = now
+
+    def _skip(self, data: bytes) -> int:
+        """Where the first line begins of which nothing was dropped."""
+        if not self._is_cut:
+            return 0
+        end = data.find(b"\n")
+        if end == -1:
+            return len(data)
+        self._is_cut = False
+        self._dropped += 1
+        return end + 1
 
     def _keep(self, data: bytes) -> None:
         """Part of a line; what is over its limit is forgotten."""
