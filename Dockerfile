@@ -34,7 +34,7 @@ COPY requirements/build.lock ./
 RUN --mount=type=cache,target=/root/.cache/pip pip install --no-deps -r build.lock
 COPY LICENSE README.md THIRD_PARTY.md pyproject.toml ./
 COPY src src
-COPY models/*.vvm src/koegumi/models/
+COPY models/koegumi.vvm models/
 RUN pip wheel --no-deps --no-build-isolation --wheel-dir /dist .
 
 FROM ${BASE_IMAGE}

@@ -81,7 +81,7 @@ def vvm_paths(path: Path) -> list[Path]:
 
 
 def shipped_voice() -> Path:
-    """Ours: beside the package where it was installed, in the checkout where it runs from there."""
+    """Ours: in the package where a wheel was installed, in the checkout where it runs from there."""
     package = Path(koegumi.__file__).parent
     installed = package / "models" / SHIPPED
     return installed if installed.is_file() else package.parents[1] / "models" / SHIPPED
