@@ -135,20 +135,18 @@ test-docker: $(VENV)/.dev
 test-docker-cuda: $(VENV)/.dev
 	$(DOCKER_WRAPPER) $(BIN)/python -m pytest -m docker_cuda tests/docker $(TESTARGS)
 
-## lock: write the lock files anew from pyproject.toml (needs uv)
+## lock: write the lock files anew from pyproject.toml and the .in files (needs uv)
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
-  --no-emit-index-url --no-emit-find-links pyproject.toml
+  --no-emit-index-url --no-emit-find-links
+# Environments that have nothing of ours do without our overrides too.
 lock:
-	$(LOCK) --output-file requirements/runtime.lock
-	$(LOCK) --group dev --constraint requirements/runtime.lock --output-file requirements/dev.lock
-	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
-	  --no-emit-find-links --group build --constraint requirements/dev.lock --output-file requirements/build.lock
-	for file in requirements/clients/*.in; do \
-	  uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
-	    --no-emit-find-links $$file --output-file $${file%.in}.lock || exit 1; \
+	$(LOCK) pyproject.toml --output-file requirements/runtime.lock
+	$(LOCK) pyproject.toml --group dev --constraint requirements/runtime.lock --output-file requirements/dev.lock
+	$(LOCK) --group build --constraint requirements/dev.lock --output-file requirements/build.lock
+	for file in requirements/clients/*.in requirements/bark/*.in; do \
+	  $(LOCK) --no-config $$file --output-file $${file%.in}.lock || exit 1; \
 	done
-	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url \
-	  --no-emit-find-links --constraint requirements/runtime.lock requirements/cuda.in \
+	$(LOCK) --constraint requirements/runtime.lock requirements/cuda.in \
 	  $(foreach name,flatbuffers numpy onnxruntime-gpu packaging protobuf,--no-emit-package $(name)) \
 	  --output-file requirements/cuda.lock
 
