@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from koegumi.schema.phonemes import IDS
 from koegumi.schema.plain import AccentPhrase, AudioQuery, Mora
 from koegumi.text.kana import parse_kana
-from koegumi.voices.interface import Device, Places, VoiceError
+from koegumi.voices.interface import Capability, Device, Places, StreamingSynthesisVoice, VoiceError
 from koegumi.voices.timeline import timeline
 from koegumi.voices.vvm import query as vvm_query
 from koegumi.voices.vvm.family import FAMILY
@@ -166,6 +166,36 @@ def test_segments_join_to_the_whole(places: Places, query: VvmQuery) -> None:
     bounds = [0, 47, 190, 191, 700, len(frames)]
     parts = [voice.render(state, start, stop, STREAMING, CountedRun()) for start, stop in pairwise(bounds)]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("seconds", [0.25, 2.0])
+def test_a_voice_that_streams_gives_its_sound_piece_by_piece(
+    query: VvmQuery, synthesis: VvmSynthesis, seconds: float
+) -> None:
+    """Style `TALK` has a whole decoder beside it, and its frames are cut in the pause."""
+    voice: StreamingSynthesisVoice = synthesis
+    phrases = query.mora_data(parse_kana(TEXT), TALK)
+    for phrase in phrases:
+        for mora in phrase.moras:
+            mora.vowel_length = 7.0
+    asked, run = AudioQuery(phrases), CountedRun()
+    segments = voice.segments(asked, TALK, True, seconds, run)
+    first = next(segments)
+    asked_for_one = run.checks
+    parts = [first, *segments]
+    assert max(map(len, parts)) <= seconds * voice.sampling_rate
+    assert asked_for_one <= 2 and run.checks >= len(parts)
+    np.testing.assert_allclose(np.concatenate(parts), voice.synthesis(asked, TALK, True, run), atol=1e-6)
+
+
+def test_what_does_not_stream_says_so(tmp_path: Path, places: Places, synthesis: VvmSynthesis) -> None:
+    files = members(("talk",), (character(0, {TALK: "talk"}),))
+    whole = Places(tmp_path, (write_vvm(tmp_path / "talk.vvm", files),))
+    for voice, style_id in ((FAMILY.open_synthesis(whole, Device()), TALK), (synthesis, DECODER)):
+        with pytest.raises(VoiceError, match="does not stream"):
+            voice.segments(AudioQuery([]), style_id, True, 1.0, CountedRun())
+    assert [Capability.STREAMING in speaker.capabilities for speaker in FAMILY.find(whole)] == [False]
+    assert [Capability.STREAMING in speaker.capabilities for speaker in FAMILY.find(places)] == [True, True]
 
 
 def test_a_style_that_only_streams_speaks_by_segments(tmp_path: Path, query: VvmQuery, synthesis: VvmSynthesis) -> None:

@@ -7,7 +7,7 @@ each once for each process; what they return serves every style of the family.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -176,6 +176,18 @@ class SynthesisVoice(Protocol):
         self, query: AudioQuery, style_id: int, enable_interrogative_upspeak: bool, run: Run
     ) -> NDArray[np.float32]:
         """Mono samples, before volumeScale, resampling and stereo, which are the same for every family."""
+
+
+@runtime_checkable
+class StreamingSynthesisVoice(SynthesisVoice, Protocol):
+    """What a `SynthesisVoice` has as well whose first sound is there before the last is made, for styles of speakers
+    with `Capability.STREAMING`."""
+
+    def segments(
+        self, query: AudioQuery, style_id: int, enable_interrogative_upspeak: bool, seconds: float, run: Run
+    ) -> Iterator[NDArray[np.float32]]:
+        """What `synthesis` returns, in pieces of at most so many seconds that join without a seam, each made when it
+        is asked for. Raises VoiceError for a style that does not stream."""
 
 
 class Request(Protocol):

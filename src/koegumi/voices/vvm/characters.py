@@ -127,7 +127,7 @@ def _speaker(parts: Sequence[_Shown]) -> Speaker:
         styles=tuple(Style(style.id, style.name, files, _type(style), file.path) for style, files, file in pairs),
         policy=first.policy,
         portrait=first.portrait,
-        capabilities=_capabilities(style.type for style, _, _ in pairs),
+        capabilities=_capabilities((style.type, file) for style, _, file in pairs),
         real_time_factor=REAL_TIME_FACTOR,
         supported_features={MORPHING: first.morphing},
     )
@@ -138,10 +138,12 @@ def _type(style: StyleMeta) -> str:
     return domains.TALK if style.type == domains.STREAMING_TALK else style.type
 
 
-def _capabilities(types: Iterable[str]) -> frozenset[Capability]:
+def _capabilities(styles: Iterable[tuple[str, VvmFile]]) -> frozenset[Capability]:
+    """`styles`: type and file of each. Also a style that has a whole decoder streams, where the file has the models."""
     capabilities: frozenset[Capability] = frozenset()
-    for type_ in types:
-        capabilities |= TALK if type_ in (domains.TALK, domains.STREAMING_TALK) else {Capability.SONG}
-        if type_ == domains.STREAMING_TALK:
+    for type_, file in styles:
+        talks = type_ in (domains.TALK, domains.STREAMING_TALK)
+        capabilities |= TALK if talks else {Capability.SONG}
+        if talks and domains.STREAMING_TALK in file.manifest.domains:
             capabilities |= {Capability.STREAMING}
     return capabilities

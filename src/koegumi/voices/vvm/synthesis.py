@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -73,24 +74,29 @@ class VvmSynthesis(Lazily):
         domain = self._talk_domain(style_id)
         if domain is None:
             raise VoiceError("this style sings, and does not talk")
-        frames = frames_of(timeline(query, enable_interrogative_upspeak))
-        _require_length(len(frames))
-        bounds = cuts(frames.phonemes == REST, LONGEST_PIECE, SHORTEST_CUT_PAUSE)
         speak = self._decode if domain == TALK else self._render_all
-        parts = [speak(frames.part(start, stop), style_id, run) for start, stop in pairwise(bounds)]
-        return np.concatenate(parts)
+        return np.concatenate([speak(piece, style_id, run) for piece in _pieces(query, enable_interrogative_upspeak)])
+
+    def segments(
+        self, query: AudioQuery, style_id: int, enable_interrogative_upspeak: bool, seconds: float, run: Run
+    ) -> Iterator[Floats]:
+        if self._talk_domain(style_id) is None or not self._models.has(style_id, STREAMING_TALK):
+            raise VoiceError("this style does not stream")
+        pieces = _pieces(query, enable_interrogative_upspeak)
+        longest = max(1, int(seconds * FRAMES_A_SECOND))
+        return (wave for piece in pieces for wave in self._segments(piece, longest, style_id, run))
 
     def _decode(self, frames: Frames, style_id: int, run: Run) -> Floats:
         wave = self._sound(style_id, TALK, "decode", frames.padded(), len(frames) + 2 * PADDING, run)
         return wave[PADDING * SAMPLES_A_FRAME : -PADDING * SAMPLES_A_FRAME]
 
     def _render_all(self, frames: Frames, style_id: int, run: Run) -> Floats:
+        return np.concatenate([np.zeros(0, np.float32), *self._segments(frames, SEGMENT, style_id, run)])
+
+    def _segments(self, frames: Frames, longest: int, style_id: int, run: Run) -> Iterator[Floats]:
         state = self.intermediate(frames, style_id, run)
-        starts = range(0, len(frames), SEGMENT)
-        return np.concatenate(
-            [np.zeros(0, np.float32)]
-            + [self.render(state, start, min(start + SEGMENT, len(frames)), style_id, run) for start in starts]
-        )
+        for start in range(0, len(frames), longest):
+            yield self.render(state, start, min(start + longest, len(frames)), style_id, run)
 
     def intermediate(self, frames: Frames, style_id: int, run: Run) -> Floats:
         """Features that segments are rendered from: a row a frame, and `MARGIN` more at both ends."""
@@ -133,6 +139,13 @@ class VvmSynthesis(Lazily):
         if len(wave) != frames * SAMPLES_A_FRAME:
             raise VoiceError(f"the voice's {operation} gave {len(wave)} samples for {frames} frames")
         return wave
+
+
+def _pieces(query: AudioQuery, enable_interrogative_upspeak: bool) -> list[Frames]:
+    frames = frames_of(timeline(query, enable_interrogative_upspeak))
+    _require_length(len(frames))
+    bounds = cuts(frames.phonemes == REST, LONGEST_PIECE, SHORTEST_CUT_PAUSE)
+    return [frames.part(start, stop) for start, stop in pairwise(bounds)]
 
 
 def _require_length(frames: int) -> None:
