@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from koegumi.pool.slot import Receiver, SlotState, SlotStatistics
+from koegumi.pool.slot import Outage, Receiver, SlotState, SlotStatistics
 from koegumi.wire.messages import End, Failure, Progress
 
 
@@ -143,6 +143,7 @@ class FakeCrew:
             lane: [FakeSlot(self, lane, f"{lane}-{n}", capacity) for n, capacity in enumerate(of_lane)]
             for lane, of_lane in capacities.items()
         }
+        self.outages: dict[str, Outage] = {}
         self.numbers: set[int] = set()
         self.told: list[tuple[str, str, bytes]] = []  # (event, slot's name, call), in order
         self.listener: Callable[[str, FakeSlot, bytes], None] = lambda event, slot, call: None
@@ -150,6 +151,9 @@ class FakeCrew:
 
     def slots(self, lane: str) -> Sequence[FakeSlot]:
         return self._lanes[lane]
+
+    def outage(self, lane: str) -> Outage | None:
+        return self.outages.get(lane)
 
     def on_room(self, callback: Callable[[str], None]) -> None:
         self._callback = callback

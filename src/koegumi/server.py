@@ -68,7 +68,7 @@ def refused(sentence: str) -> None:
 async def _serve(settings: Settings, catalog: Catalog, sockets: list[socket.socket]) -> int:
     plans = worker_plans(settings, catalog)
     with LoadingBar(plans) as bar, contextlib.ExitStack() as at_end:
-        crew = Supervisor(plans, bar, Recycling(settings.recycle_jobs, settings.recycle_memory))
+        crew = Supervisor(plans, bar, Recycling(settings.recycle_jobs, settings.recycle_memory), needed={QUERY})
         unread = Unread(settings.max_unread_bytes, LoopClock(asyncio.get_running_loop()))
         dispatcher, metrics = _dispatcher(settings, catalog, crew, unread)
         front = _front(settings, catalog, crew, dispatcher, metrics, at_end)
@@ -132,6 +132,7 @@ def _front(
         catalog=catalog,
         crew_statistics=crew.statistics,
         lane_statistics=dispatcher.statistics,
+        out_of_service=crew.out_of_service,
         is_ready=lambda: crew.is_ready and not dispatcher.is_closed,
         reload=Reloader(settings, catalog, crew, lambda lane: dispatcher.add_lane(lane, _lane_limits(settings))),
         is_loaded=lambda entry: crew.is_loaded(entry.style.id, (QUERY, entry.speaker.lane)),

@@ -152,6 +152,7 @@ class House:
                 crew_statistics=lambda: self.slots,
                 lane_statistics=lambda: DispatchStatistics({"query": LaneStatistics(3, 1, 4.5)}),
                 is_ready=lambda: self.ready,
+                out_of_service=list,
                 is_loaded=lambda entry: entry.style.id not in self.cold,
                 load=self.load,
                 reload=reloaded,

@@ -11,7 +11,8 @@ import pytest
 from koegumi.dispatch.admission import LaneLimits
 from koegumi.dispatch.clock import LoopClock
 from koegumi.dispatch.dispatcher import Dispatcher
-from koegumi.dispatch.job import Job, Outcome, QueueFull, Stopping, WorkFailed, WorkLost
+from koegumi.dispatch.job import Job, Outcome, OutOfService, QueueFull, Stopping, WorkFailed, WorkLost
+from koegumi.pool.slot import Outage
 from tests.fakes import FakeClock, FakeCrew, FakeObserver, FakeSlot
 
 WIDE = LaneLimits()
@@ -251,6 +252,30 @@ async def test_a_job_that_needs_an_empty_worker_and_leaves_makes_way() -> None:
     assert house.slots[1].calls == [b"b", b"c"]
     house.slots[1].done(b"b")
     await second
+
+
+@on_a_loop
+async def test_a_lane_out_of_service_turns_away_what_waits_and_comes_and_no_other_lane_does() -> None:
+    house = House(talk=(1,))
+    lost, waiting = [await house.submit(call) for call in (b"a", b"b")]
+    house.slots[0].die()
+    assert not lost.done()
+    house.crew.outages["talk"] = Outage("no model", 30)
+    house.crew.has_room("talk")
+    late = await house.submit(b"c")
+    for task in (lost, waiting, late):
+        with pytest.raises(OutOfService, match=r"no model.*30 s"):
+            await task
+    other = await house.submit(b"q", lane="query")
+    house.crew.slots("query")[0].done(b"q")
+    await other
+    assert house.observer.refusals == ["outage"] * 3
+    await house.dispatcher.drained()
+    house.crew.outages.clear()
+    house.slots[0].come_back()
+    again = await house.submit(b"a")
+    house.slots[0].done(b"a")
+    assert (await again).attempts == 1
 
 
 @on_a_loop

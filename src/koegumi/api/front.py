@@ -52,6 +52,7 @@ class Features:
 @dataclass(frozen=True)
 class Front:
     """`device` is the kind that the synthesis workers compute on: cpu or cuda. `reload` says why it failed, or None.
+    `out_of_service` names lanes without workers, about which `is_ready` says nothing.
     `is_loaded` tells whether all workers have a voice open, `load` has them open it and says why not, or None."""
 
     dispatcher: Submits
@@ -59,6 +60,7 @@ class Front:
     crew_statistics: Callable[[], Sequence[SlotStatistics]]
     lane_statistics: Callable[[], DispatchStatistics]
     is_ready: Callable[[], bool]
+    out_of_service: Callable[[], Sequence[str]]
     reload: Callable[[], Awaitable[str | None]]
     is_loaded: Callable[[Entry], bool]
     load: Callable[[Entry], Awaitable[str | None]]

@@ -41,9 +41,9 @@ async def livez() -> Response:
 
 @router.api_route("/readyz", methods=PROBE, include_in_schema=False)
 async def readyz(front: TheFront) -> Response:
-    """200 while the crew can do every kind of work, else 503."""
-    ready = front.is_ready()
-    return JSONResponse({"ready": ready}, 200 if ready else 503)
+    """200 while the crew can do every kind of work, but that of lanes which it names, else 503."""
+    ready, out = front.is_ready(), list(front.out_of_service())
+    return JSONResponse({"ready": ready} | ({"out_of_service": out} if out else {}), 200 if ready else 503)
 
 
 @router.get("/metrics", include_in_schema=False)

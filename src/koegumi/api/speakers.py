@@ -107,7 +107,7 @@ async def initialize_speaker(
     """Have every worker load a style, unless it has, and wait for them."""
     check_core(core_version)
     entry = front.catalog.style(speaker)
-    if not front.is_ready():
+    if not front.is_ready() or entry.speaker.lane in front.out_of_service():
         await _wait_for_workers(request, front, entry)
     if (reason := await front.load(entry)) is not None:
         raise HTTPException(500, reason)

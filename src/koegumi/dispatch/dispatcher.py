@@ -126,9 +126,7 @@ class Dispatcher:
         self.close()
         self._stopping = True
         for lane in self._lanes.values():
-            while (entry := lane.queue.first(self._clock.now())) is not None:
-                lane.queue.remove(entry)
-                self._settle(entry.item, "refused", Stopping())
+            self._turn_away(lane, Stopping())
             self._pump(lane)
 
     async def drained(self) -> None:
@@ -181,7 +179,16 @@ class Dispatcher:
         for name in {ticket.job.lane for ticket in batch.tickets}:
             self._pump(self._lanes[name])
 
+    def _turn_away(self, lane: Lane, error: Refused) -> None:
+        """All that wait there."""
+        while (entry := lane.queue.first(self._clock.now())) is not None:
+            lane.queue.remove(entry)
+            self._blame(lane, entry.item, entry.item.deaths)
+            self._settle(entry.item, "refused", error)
+
     def _pump(self, lane: Lane) -> None:
+        if (outage := lane.outage) is not None:
+            self._turn_away(lane, outage)
         while (entry := lane.queue.first(self._clock.now())) is not None:
             ticket = entry.item
             if ticket.left:
@@ -302,8 +309,8 @@ class Dispatcher:
         elif result is not None:
             ticket.outcome = result if isinstance(result, Outcome) else None
             ticket.batch.settled(result)
-        if label == "refused":
-            self._observer.job_refused(ticket.job.lane, Stopping.why)
+        if label == "refused" and isinstance(result, Refused):
+            self._observer.job_refused(ticket.job.lane, result.why)
         self._observer.job_finished(ticket.job.lane, label, started - ticket.admitted, work)
 
     def _predict(self, job: Job) -> float:

@@ -88,6 +88,15 @@ class ShareUsed(ComeBack):
         super().__init__("others wait too, and most of the queue is yours", retry_after)
 
 
+class OutOfService(ComeBack):
+    """No worker of the lane can be started."""
+
+    why = "outage"
+
+    def __init__(self, reason: str, retry_after: int) -> None:
+        super().__init__(f"no worker for this can be started ({reason})", retry_after)
+
+
 class DeadlineTooShort(ComeBack):
     """What waits and the job itself would most likely take longer than its deadline."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from koegumi.dispatch.admission import LaneLimits, retry_after
-from koegumi.dispatch.job import DeadlineTooShort, Job, QueueFull, Refused, ShareUsed
+from koegumi.dispatch.job import DeadlineTooShort, Job, OutOfService, QueueFull, Refused, ShareUsed
 from koegumi.dispatch.queue import LaneQueue
 from koegumi.dispatch.run import Run, Ticket
 from koegumi.dispatch.statistics import JobStatistics, LaneStatistics
@@ -29,6 +29,11 @@ class Lane:
     def statistics(self) -> LaneStatistics:
         return LaneStatistics(len(self.queue), self.running, self.queue.backlog_seconds)
 
+    @property
+    def outage(self) -> OutOfService | None:
+        outage = self.crew.outage(self.name)
+        return OutOfService(outage.reason, outage.retry_after) if outage is not None else None
+
     def slot_for(self, ticket: Ticket) -> Slot | None:
         """The slot with the fewest jobs, of several the first in the crew's order: its caches are the warmest.
 
@@ -45,6 +50,8 @@ class Lane:
 
     def refusal(self, jobs: Sequence[Job], costs: Sequence[float], now: float) -> Refused | None:
         """Why these jobs of one client, which cost so much, cannot come in together."""
+        if (outage := self.outage) is not None:
+            return outage
         queue, count, cost = self.queue, len(jobs), sum(costs)
         own = queue.held(jobs[0].client)
         when = retry_after(queue.backlog_seconds, self._ready_workers)

@@ -1,4 +1,4 @@
-"""When a slot whose worker died comes back: full-jitter exponential back-off, and an end to it."""
+"""When a slot whose worker died comes back: full-jitter exponential back-off, up to a slowest pace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CRASHES, WINDOW = 5, 60.0
 
 
 class Backoff:
-    """A job that succeeds forgives everything; `CRASHES` within `WINDOW` seconds without one are the end."""
+    """A job that succeeds forgives everything; `CRASHES` within `WINDOW` seconds without one are a failure."""
 
     def __init__(self, chance: random.Random | None = None) -> None:
         self._chance = chance or random.Random()  # noqa: S311 - jitter, no secret
@@ -22,7 +22,7 @@ class Backoff:
         self._in_a_row = 0
 
     def died(self, now: float) -> float | None:
-        """Seconds to wait before the next start; None when the slot has failed for good."""
+        """Seconds to wait before the next start; None when the slot has failed."""
         self._deaths.append(now)
         if len(self._deaths) == CRASHES and now - self._deaths[0] <= WINDOW:
             return None

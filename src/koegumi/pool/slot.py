@@ -12,7 +12,7 @@ from koegumi.wire.messages import End, Failure, Progress
 
 class SlotState(enum.StrEnum):
     """STARTING, LOADING, WARMING, then READY and BUSY in turn. DRAINING: it takes no new job and ends with its last.
-    BACKOFF: its worker died and comes back; FAILED: it will not."""
+    BACKOFF: its worker died and comes back; FAILED: it died too often, and a start is tried only now and then."""
 
     STARTING = "starting"
     LOADING = "loading"
@@ -38,6 +38,14 @@ class SlotStatistics:
     jobs_done: int
     restarts: int
     age: float = 0.0
+
+
+@dataclass(frozen=True)
+class Outage:
+    """Why a lane has no worker, and in how many seconds at most the next start is tried."""
+
+    reason: str
+    retry_after: int
 
 
 class Receiver(Protocol):
@@ -83,5 +91,9 @@ class Crew(Protocol):
 
     def slots(self, lane: str) -> Sequence[Slot]: ...
 
+    def outage(self, lane: str) -> Outage | None:
+        """Not None while all slots of a lane have failed: what waits for it would wait too long."""
+
     def on_room(self, callback: Callable[[str], None]) -> None:
-        """Register the one callback that hears the lane's name whenever a slot of it may have got room."""
+        """Register the one callback that hears the lane's name whenever a slot of it may have got room, and when an
+        outage begins."""

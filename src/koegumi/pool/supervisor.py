@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 import structlog
 
-from koegumi.pool.backoff import Backoff
+from koegumi.pool.backoff import LONGEST, Backoff
 from koegumi.pool.local import Death, LocalSlot, WorkerPlan, describe
 from koegumi.pool.recycling import Recycling
-from koegumi.pool.slot import SlotState, SlotStatistics
+from koegumi.pool.slot import Outage, SlotState, SlotStatistics
 from koegumi.wire.messages import End, Failure, LoadCall, Loading, Progress
 
 log = structlog.get_logger("koegumi.pool")
@@ -65,9 +66,14 @@ class Supervisor:
     """
 
     def __init__(
-        self, plans: Iterable[WorkerPlan], watcher: Watcher | None = None, recycling: Recycling | None = None
+        self,
+        plans: Iterable[WorkerPlan],
+        watcher: Watcher | None = None,
+        recycling: Recycling | None = None,
+        needed: Collection[str] = (),
     ) -> None:
-        """`watcher` hears each step of a worker's loading, and None when it is ready."""
+        """`watcher` hears each step of a worker's loading, and None when it is ready. Without one of the `needed` lanes
+        the others are of no use."""
         self._slots = [LocalSlot(plan, self) for plan in plans]
         self._lanes = {slot.lane for slot in self._slots}
         self._backoffs = {slot.name: Backoff() for slot in self._slots}
@@ -77,6 +83,8 @@ class Supervisor:
         self._keepers: dict[LocalSlot, asyncio.Task[None]] = {}
         self._recyclers: dict[LocalSlot, asyncio.Task[None]] = {}
         self._trials: dict[LocalSlot, Death | None] = {}
+        self._needed = frozenset(needed)
+        self._failures: dict[LocalSlot, str] = {}  # why; until a worker is ready again
         self._replacing = asyncio.Lock()
         # Those of dispatch begin at the other end.
         self._load_numbers = itertools.count(2**63)
@@ -95,8 +103,20 @@ class Supervisor:
 
     @property
     def is_ready(self) -> bool:
-        """Every lane has a worker that answers, and all were up once."""
-        return self._was_ready and all(any(slot.is_up for slot in self.slots(lane)) for lane in self._lanes)
+        """Every lane that is in service has a worker that answers, and all were up once."""
+        return self._was_ready and all(
+            any(slot.is_up for slot in self.slots(lane)) or self.outage(lane) for lane in self._lanes
+        )
+
+    def outage(self, lane: str) -> Outage | None:
+        slots = self.slots(lane)
+        if not slots or any(slot not in self._failures for slot in slots):
+            return None
+        return Outage(self._failures[slots[0]], math.ceil(LONGEST))
+
+    def out_of_service(self) -> list[str]:
+        """The lanes with an outage."""
+        return [lane for lane in sorted(self._lanes) if self.outage(lane)]
 
     def is_loaded(self, style_id: int, lanes: Collection[str]) -> bool:
         """Whether each of these lanes has a worker, and every one of them has the style open."""
@@ -175,25 +195,40 @@ class Supervisor:
                 self._trials[slot] = death
                 return
             delay = self._judge(slot, death)
+            slot.state = SlotState.BACKOFF if delay is not None else SlotState.FAILED
             if delay is None:
-                slot.state = SlotState.FAILED
-                log.error("worker failed for good", worker=slot.name, reason=describe(death))
-                if not self._was_ready or self._is_hopeless(slot.lane):
-                    self._give_up(f"worker {slot.name}: {describe(death)}")
-                return
-            slot.state = SlotState.BACKOFF
-            await asyncio.sleep(delay)
+                self._fail(slot, f"worker {slot.name}: {describe(death)}")
+            await asyncio.sleep(LONGEST if delay is None else delay)
 
     def _judge(self, slot: LocalSlot, death: Death) -> float | None:
-        """Seconds until the next start, None if there is none."""
+        """Seconds until the next start, None if the slot has failed."""
         delay = self._backoffs[slot.name].died(asyncio.get_running_loop().time())
         if death.broken is not None and not self._was_ready:
             delay = None  # what cannot start now cannot start in a second either: a device, a file
+        elif slot in self._failures:
+            delay = None  # until one start succeeds
         log.warning("worker ended", worker=slot.name, reason=describe(death), restart_in=delay)
         return delay
 
-    def _is_hopeless(self, lane: str) -> bool:
-        return all(slot.state is SlotState.FAILED for slot in self.slots(lane))
+    def _fail(self, slot: LocalSlot, reason: str) -> None:
+        is_news = slot not in self._failures
+        self._failures[slot] = reason
+        if not self._was_ready:
+            self._give_up(reason)
+        elif is_news:
+            log.error("worker failed", worker=slot.name, reason=reason, next_start_in=LONGEST)
+            self._look_after(slot.lane)
+
+    def _look_after(self, lane: str) -> None:
+        """Where it is out of service the other lanes go on, as long as they can give sound."""
+        outage = self.outage(lane)
+        if outage is None or lane not in self._lanes:
+            return
+        log.error("lane out of service", lane=lane, reason=outage.reason)
+        if lane in self._needed or all(self.outage(other) for other in self._lanes - self._needed):
+            self._give_up(outage.reason)
+        else:
+            self._on_room(lane)
 
     def _give_up(self, reason: str) -> None:
         if self.fatal is not None and not self.fatal.done():
@@ -240,7 +275,7 @@ class Supervisor:
     async def _retire(self, old: LocalSlot) -> None:
         """Let it finish its jobs. One that has no worker just now has nothing to finish."""
         old.drain()
-        if old.state is SlotState.BACKOFF:
+        if old.state in (SlotState.BACKOFF, SlotState.FAILED):
             self._keepers[old].cancel()
         await asyncio.wait([self._keepers[old]])
         await self._dismiss(old)
@@ -252,8 +287,8 @@ class Supervisor:
         keeper.cancel()
         await asyncio.wait([keeper])
         self._slots.remove(slot)
-        if slot.lane in self._lanes and self._is_hopeless(slot.lane):  # the others failed meanwhile
-            self._give_up(f"no worker of {slot.lane} is left")
+        self._failures.pop(slot, None)
+        self._look_after(slot.lane)  # the others may have failed meanwhile
 
     def _recycle_in_time(self, slot: LocalSlot) -> None:
         if slot in self._recyclers or slot.is_draining or self._stopped:
@@ -279,6 +314,7 @@ class Supervisor:
         self._watcher(slot, step)
 
     def ready(self, slot: LocalSlot) -> None:
+        self._failures.pop(slot, None)
         log.info("worker ready", worker=slot.name, pid=slot.statistics().pid, device=slot.statistics().device)
         if not self._was_ready and all(other.is_up for other in self._slots):
             self._was_ready = True
