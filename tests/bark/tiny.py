@@ -59,6 +59,8 @@ class Tiny:
     likely_end: float = 1.0  # factor on the end's row of the head
     old_names: bool = False  # weight norm as weight_g and weight_v
     stored_heads: bool = False  # the fine model's tied heads, a second time
+    codec_hidden: int = 8
+    codec_filters: int = 2
 
 
 def write_tiny(folder: Path, tiny: Tiny) -> Path:
@@ -128,7 +130,7 @@ def _layers(prefix: str, tiny: Tiny, positions: int, norm_bias: bool, draw: Any)
 
 
 def _codec(tiny: Tiny, draw: Any) -> Iterator[tuple[str, Floats]]:
-    prefix, filters, hidden = "codec_model.decoder.layers", 2, 8
+    prefix, filters, hidden = "codec_model.decoder.layers", tiny.codec_filters, tiny.codec_hidden
     codebook = 1024 if tiny.full_numbers else 32
     for number in range(32 if tiny.full_numbers else 8):
         yield f"codec_model.quantizer.layers.{number}.codebook.embed", 4 * draw(codebook, hidden)
@@ -164,8 +166,13 @@ def _config(tiny: Tiny) -> dict[str, Any]:
         {**common, "input_vocab_size": inputs, "output_vocab_size": outputs, "block_size": positions}
         for inputs, outputs, positions in sizes
     ]
-    codec = {"model_type": "encodec", "hidden_size": 8, "num_filters": 2, "codebook_dim": 8}
-    codec["codebook_size"] = 1024 if tiny.full_numbers else 32
+    codec = {
+        "model_type": "encodec",
+        "hidden_size": tiny.codec_hidden,
+        "num_filters": tiny.codec_filters,
+        "codebook_dim": tiny.codec_hidden,
+        "codebook_size": 1024 if tiny.full_numbers else 32,
+    }
     if not tiny.full_numbers:
         codec["target_bandwidths"] = [3.0]  # 8 codebooks of 5 bits at 75 Hz
     return {

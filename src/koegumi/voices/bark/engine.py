@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from koegumi.voices.bark.batch import Batch
 from koegumi.voices.bark.coarse import CoarseSequence
@@ -42,6 +42,8 @@ class Engine:
     tokens, and so what the semantic model's keys and values take.
     """
 
+    models: ClassVar[type[Models]] = Models
+
     def __init__(
         self,
         folder: Path,
@@ -54,7 +56,7 @@ class Engine:
     ) -> None:
         keep = offload == "resident" or (offload == "auto" and fits(folder, device, precision, width, memory))
         self.offload: Offload = "resident" if keep else "stage"
-        self._models = Models(folder, device, precision, keep, width, most_tokens)
+        self._models = self.models(folder, device, precision, keep, width, most_tokens)
         self._keep, self._width, self._most_tokens = keep, width, most_tokens
         together = 1 if device.kind == "cpu" else 2  # a window fills a CPU already
         self._semantic, self._coarse = Batch(width), Batch(width)

@@ -16,7 +16,7 @@ from koegumi.voices.bark import coarse, semantic
 from koegumi.voices.bark.buffers import Cache
 from koegumi.voices.bark.codec import reflect_left
 from koegumi.voices.bark.codec_graph import FRAMES, WAVE
-from koegumi.voices.bark.embeddings import Embeddings
+from koegumi.voices.bark.embeddings import Embeddings, Table
 from koegumi.voices.bark.nodes import Precision
 from koegumi.voices.bark.rows import Tokens, Wave
 from koegumi.voices.bark.shape import Shape, Stack
@@ -34,6 +34,8 @@ def graph_path(folder: Path, stage: str, precision: Precision) -> Path:
 
 def open_graph(path: Path, device: Device) -> ort.InferenceSession:
     options = session_options(device)
+    # A plan of the memory for each length of a sentence costs more memory than it saves, and no time without it.
+    options.enable_mem_pattern = False
     if device.kind == "cuda":
         # Weights outside of the arena go back to the driver with the session; nothing may slip to the CPU unseen.
         options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")
@@ -94,9 +96,9 @@ class Fine:
 
     def run(self, codes: Tokens, codebook: int, first: int, last: int) -> Floats:
         """See `fine.FineModel`: what is seen are the codebooks up to and with the one that is made."""
-        hidden = self._embeddings.tokens[0][codes[..., 0]]
+        hidden = self._embeddings.tokens.rows(codes[..., 0])
         for number in range(1, codebook + 1):
-            hidden += self._embeddings.tokens[number][codes[..., number]]
+            hidden += self._embeddings.tokens.rows(codes[..., number], number)
         hidden += self._embeddings.positions[: codes.shape[1]]
         numbers = {FIRST: first, LAST: last, HEAD: codebook - self._given}
         feeds = {name: np.array([number], np.int64) for name, number in numbers.items()}
@@ -105,13 +107,13 @@ class Fine:
 
 
 class Codec:
-    def __init__(self, session: ort.InferenceSession, codebooks: Floats, padding: int) -> None:
+    def __init__(self, session: ort.InferenceSession, codebooks: Table, padding: int) -> None:
         self._session, self._codebooks, self._padding = session, codebooks, padding
 
     def run(self, codes: Tokens) -> Wave:
-        frames = np.zeros((codes.shape[1], self._codebooks.shape[2]), np.float32)
-        for codebook, row in zip(self._codebooks, codes, strict=True):
-            frames += codebook[row]
+        frames = np.zeros((codes.shape[1], self._codebooks.size), np.float32)
+        for number, row in enumerate(codes):
+            frames += self._codebooks.rows(row, number)
         wave = self._session.run([WAVE], {FRAMES: reflect_left(frames.T, self._padding)[None]})[0]
         return np.asarray(wave[0, 0], np.float32)
 

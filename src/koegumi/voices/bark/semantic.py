@@ -69,9 +69,9 @@ class SemanticSequence:
         numbers, sentence = self._numbers, self.speech.sentence
         text = padded(sentence.tokens[: numbers.most_text] + numbers.text_offset, numbers.most_text, numbers.text_pad)
         history = padded(_history(sentence)[-numbers.most_text :], numbers.most_text, numbers.end)
-        tokens = self._embeddings.tokens
-        begin = tokens[[numbers.infer]]
-        hidden = np.concatenate([tokens[text] + tokens[history], begin]) + self._embeddings.positions[: len(text) + 1]
+        rows = self._embeddings.tokens.rows
+        both = np.concatenate([rows(text) + rows(history), rows(np.array([numbers.infer]))])
+        hidden = both + self._embeddings.positions[: len(both)]
         return Feed(hidden, 0)
 
 
