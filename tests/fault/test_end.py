@@ -89,6 +89,7 @@ def test_no_worker_outlives_the_front(query: dict[str, Any], capsys: pytest.Capt
         pids = server.worker_pids().values()
         server.process.kill()
         gone = until(lambda: not any(alive(pid) for pid in pids))
+        server.process.wait()
         assert isinstance(hang.exception(), httpx.TransportError)
     with capsys.disabled():
         print(f"\nthe front was killed: no worker lives {gone:.2f} s later, not even in native code")
