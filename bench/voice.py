@@ -60,10 +60,12 @@ def against_teacher(voice: Voice, speech: Path, figures: Figures) -> None:
     by_voice: dict[int, list[float]] = {number: [] for number in range(VOICES)}
     as_predicted: list[Floats] = []
     copied: list[Floats] = []
+    loudest: list[float] = []
     wrong = network_wrong = kept = left_out = loud = 0
     for each in utterances:
         wave, spec = _imitated(voice, each)
         heard = analyse(wave)
+        loudest.append(_loudest(wave, each.labels == 0))
         keep = (each.level > SILENT_DB) & ~each.ignored
         with np.load(speech / f"{each.name}.npz") as data:
             measured = data["measured"]
@@ -90,6 +92,7 @@ def against_teacher(voice: Voice, speech: Path, figures: Figures) -> None:
         figures.add(f"  voice {FIRST_TALK + number}", float(np.mean(values)), "dB")
     figures.add("voiced/unvoiced error, in the sound", 100 * wrong / kept, "%", 7)
     figures.add("  as the network decides", 100 * network_wrong / kept, "%")
+    figures.add("loudest frame in a pause of the teacher's labels", max(loudest), "dB", -40)
 
 
 def _imitated(voice: Voice, each: Utterance) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -186,18 +189,23 @@ def _held(phoneme: int, curve: Floats) -> tuple[NDArray[np.int64], NDArray[np.fl
 
 
 def gaps(voice: Voice, texts: list[str], figures: Figures) -> None:
-    """Frames in pauses of the AudioQuery whose neighbours lie in the pause too."""
+    """Pauses of the AudioQuery."""
     front_end = FrontEnd()
     loudest: list[float] = []
     for text in texts:
         for number in range(VOICES):
             query = AudioQuery(voice.query.mora_data(front_end.accent_phrases(text), FIRST_TALK + number))
             silent = frames_of(timeline(query, True)).phonemes == 0
-            inner = silent & np.roll(silent, 1) & np.roll(silent, -1)
-            inner[[0, -1]] = silent[[0, -1]]
-            loudest.append(float(decibels(voice.say(query, FIRST_TALK + number))[inner].max()))
+            loudest.append(_loudest(voice.say(query, FIRST_TALK + number), silent))
     figures.add(f"loudest frame in a pause of {len(loudest)} utterances", max(loudest), "dB", -40)
     figures.add("  95th percentile of utterances", float(np.percentile(loudest, 95)), "dB")
+
+
+def _loudest(wave: NDArray[np.float32], silent: NDArray[np.bool_]) -> float:
+    """dB of the loudest of the silent frames whose neighbours are silent too."""
+    inner = silent & np.roll(silent, 1) & np.roll(silent, -1)
+    inner[[0, -1]] = silent[[0, -1]]
+    return float(decibels(wave)[inner].max())
 
 
 def same_bits(voice: Voice, path: Path, each: Utterance, figures: Figures) -> None:

@@ -1,4 +1,4 @@
-"""Trained networks to ONNX files: `python -m models.build.export SPEECH PROSODY DECODE.pt PROSODY.pt OUT`."""
+"""Trained networks to ONNX files: `python -m models.build.export SPEECH PROSODY NOISE DECODE.pt PROSODY.pt OUT`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import onnx
 import torch
 from models.build.frames_data import VOWELS, load
 from models.build.network import PHONEMES, VOICES, Acoustic, Spectrogram
-from models.build.predictors import Duration, Intonation, PredictDuration, PredictIntonation
+from models.build.predictors import Durations, Intonation, PredictDuration, PredictIntonation
 from models.build.song import FRAMES_A_SECOND, SfDecode, SingConsonantLength, SingF0, SingVolume
 from models.build.sound import Sound
 from onnx import TensorProto, helper, numpy_helper
@@ -113,14 +113,14 @@ def consonant_frames(file: Path) -> Tensor:
 
 
 def main() -> None:
-    speech, prosody, decode_file, prosody_file, out = map(Path, sys.argv[1:6])
+    speech, prosody, noise, decode_file, prosody_file, out = map(Path, sys.argv[1:7])
     out.mkdir(parents=True, exist_ok=True)
-    acoustic, duration, intonation = Acoustic(), Duration(), Intonation()
+    acoustic, duration, intonation = Acoustic(), Durations(), Intonation()
     acoustic.load_state_dict(torch.load(decode_file)["network"])
     trained = torch.load(prosody_file)
-    duration.load_state_dict(trained["Duration"])
+    duration.load_state_dict(trained["Durations"])
     intonation.load_state_dict(trained["Intonation"])
-    spectrogram, sound = Spectrogram(acoustic), Sound()
+    spectrogram, sound = Spectrogram(acoustic), Sound(np.load(noise))
     levels = vowel_levels(speech, sound.shape)
 
     voice = torch.tensor([1])

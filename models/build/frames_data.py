@@ -37,6 +37,7 @@ class Utterance:
     hertz: NDArray[np.float32]
     level: NDArray[np.float32]
     envelope: NDArray[np.float32]
+    measured: NDArray[np.float32]
     aperiodicity: NDArray[np.float32]
     ignored: NDArray[np.bool_]
 
@@ -59,6 +60,7 @@ def read(path: Path) -> Utterance:
             hertz,
             level,
             np.maximum(data["envelope"], FLOOR),
+            data["measured"],
             data["aperiodicity"],
             ignored(labels, pitch, hertz, level),
         )

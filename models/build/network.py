@@ -118,8 +118,13 @@ class Spectrogram(nn.Module):
 
     def forward(self, hertz: Tensor, ids: Tensor, voice: Tensor) -> Tensor:
         pitch = self.pitch(hertz)
+        predicted = self.acoustic(ids, pitch, (hertz > 0).float(), voice.expand(ids.shape))
+        return self.columns(hertz, ids, pitch, *predicted)
+
+    def columns(
+        self, hertz: Tensor, ids: Tensor, pitch: Tensor, envelope: Tensor, bands: Tensor, voicing: Tensor
+    ) -> Tensor:
         pitched = hertz > 0
-        envelope, bands, voicing = self.acoustic(ids, pitch, pitched.float(), voice.expand(ids.shape))
         _, _, position, left = runs(ids)
         inside = (position >= FORCED_FROM) & (left >= FORCED_FROM) & (self.held[ids] > 0)
         voiced = ((voicing > 0) | inside) & pitched

@@ -12,6 +12,7 @@ CHANNELS = 96
 # Seconds below which nothing is predicted; the reference clamps there too.
 SHORTEST = 0.01
 MARKS = 4
+MEMBERS = 3
 # Devoiced vowels, the small tsu and pauses have no pitch.
 UNVOICED = (0, 1, 2, 3, 5, 6, 11)
 
@@ -43,6 +44,17 @@ class Duration(nn.Module):
     def forward(self, phonemes: Tensor, voice: Tensor, mask: Tensor) -> Tensor:
         x = self.phoneme(phonemes) + self.voice(voice).unsqueeze(1)
         return self.leave(self.body(x, mask.unsqueeze(2))).squeeze(2) - 2.5
+
+
+class Durations(nn.Module):
+    """The mean of several, which errs less than each of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(Duration() for _ in range(MEMBERS))
+
+    def forward(self, phonemes: Tensor, voice: Tensor, mask: Tensor) -> Tensor:
+        return torch.stack([member(phonemes, voice, mask) for member in self.members]).mean(0)
 
 
 class Intonation(nn.Module):
@@ -79,7 +91,7 @@ def high(marks: Tensor) -> Tensor:
 
 
 class PredictDuration(nn.Module):
-    def __init__(self, network: Duration) -> None:
+    def __init__(self, network: Durations) -> None:
         super().__init__()
         self.network = network
 

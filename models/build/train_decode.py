@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from models.build.frames_data import FAINT_DB, VOWELS, Utterance, load
+from models.build.frames_data import FAINT_DB, SILENT_DB, VOWELS, Utterance, load
 from models.build.network import POINTS, Acoustic, Pitch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -47,6 +47,8 @@ class Arrays:
         )
         self.heard = (joined("hertz") > 0).float()
         self.target = torch.cat([joined("envelope"), joined("aperiodicity")], 1)
+        self.measured = joined("measured")
+        self.sounds = (joined("level") > SILENT_DB).float()
         self.learnt = (~joined("ignored")).float()
         self.loud = (joined("level") > FAINT_DB).float()
 
@@ -71,30 +73,30 @@ class Loss(nn.Module):
     def __init__(self, network: Acoustic) -> None:
         super().__init__()
         self.network = network
-        order, point = torch.arange(1, CEPSTRA + 1).unsqueeze(0), torch.arange(POINTS).unsqueeze(1)
-        self.cepstra = torch.cos(torch.pi * order * (point + 0.5) / POINTS) * (2 / POINTS)
+        self.cepstra = cepstra(POINTS)
 
-    def forward(self, data: Arrays) -> tuple[Tensor, dict[str, float]]:
-        network = self.network
+    def predicted(self, data: Arrays) -> tuple[Tensor, Tensor, Tensor]:
         # Products in bfloat16: three times as fast where the CPU has them, and as good.
         with torch.autocast("cpu", torch.bfloat16):
-            envelope, bands, voicing = network(data.ids, data.height, (data.hertz > 0).float(), data.voice)
-        voicing = voicing.float()
-        wrong = (torch.cat([envelope, bands], 1) - data.target) / network.scale
+            found = self.network(data.ids, data.height, (data.hertz > 0).float(), data.voice)
+        envelope, bands, voicing = (each.float() for each in found)
+        return envelope, bands, voicing
+
+    def forward(
+        self, data: Arrays, envelope: Tensor, bands: Tensor, voicing: Tensor
+    ) -> tuple[Tensor, dict[str, float]]:
+        wrong = (torch.cat([envelope, bands], 1) - data.target) / self.network.scale
         weight = data.learnt * (0.2 + 0.8 * data.loud)
         shape, rough = wrong[:, :POINTS], wrong[:, POINTS:]
         move = (shape[1:] - shape[:-1]).abs().mean(1)
         both = weight * data.heard
-        cepstra = (envelope - data.target[:, :POINTS]) @ self.cepstra
-        decibels = 6.142 * (cepstra.square().sum(1) + 1e-4).sqrt()
+        decibels = cepstral(envelope - data.target[:, :POINTS], self.cepstra)
         parts = {
-            "dB": _mean(decibels, weight),
-            "shape": _mean(shape.abs().mean(1), weight),
-            "move": _mean(move, weight[1:] * weight[:-1]),
-            "rough": _mean(rough.abs().mean(1), both),
-            "voicing": _mean(
-                functional.binary_cross_entropy_with_logits(voicing, data.heard, reduction="none"), weight
-            ),
+            "dB": mean(decibels, weight),
+            "shape": mean(shape.abs().mean(1), weight),
+            "move": mean(move, weight[1:] * weight[:-1]),
+            "rough": mean(rough.abs().mean(1), both),
+            "voicing": mean(functional.binary_cross_entropy_with_logits(voicing, data.heard, reduction="none"), weight),
         }
         total = (
             0.1 * parts["dB"]
@@ -106,7 +108,17 @@ class Loss(nn.Module):
         return total, {name: float(value.detach()) for name, value in parts.items()}
 
 
-def _mean(values: Tensor, weight: Tensor) -> Tensor:
+def cepstra(points: int) -> Tensor:
+    order, point = torch.arange(1, CEPSTRA + 1).unsqueeze(0), torch.arange(points).unsqueeze(1)
+    return torch.cos(torch.pi * order * (point + 0.5) / points) * (2 / points)
+
+
+def cepstral(difference: Tensor, basis: Tensor) -> Tensor:
+    """Mel-cepstral distortion in dB of each frame."""
+    return 6.142 * ((difference @ basis).square().sum(1) + 1e-4).sqrt()
+
+
+def mean(values: Tensor, weight: Tensor) -> Tensor:
     return (values * weight).sum() / weight.sum().clamp(min=1)
 
 
@@ -175,15 +187,16 @@ def main() -> None:
                 batch.append(order.pop())
             for group in optimizer.param_groups:
                 group["lr"] = arguments.peak * min(1, (step + 1) / 100) * max(0.01, 1 - progress())
-            total, parts = loss(Arrays(batch, chance, pitch))
+            data = Arrays(batch, chance, pitch)
+            total, parts = loss(data, *loss.predicted(data))
             optimizer.zero_grad()
             total.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             with torch.no_grad():
                 decay = min(DECAY, step / (step + 20))
-                for mean, weight in zip(kept.parameters(), network.parameters(), strict=True):
-                    mean.lerp_(weight, 1 - decay)
+                for slow, weight in zip(kept.parameters(), network.parameters(), strict=True):
+                    slow.lerp_(weight, 1 - decay)
             step += 1
         epoch += 1
         decibels, errors = distance(kept, validation, pitch)

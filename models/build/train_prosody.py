@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from models.build.predictors import UNVOICED, Duration, Intonation
+from models.build.predictors import UNVOICED, Durations, Intonation
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -73,8 +73,9 @@ def train(
     rows: dict[str, list[Row]],
     minutes: float,
     steps: int,
+    seed: int = SEED,
 ) -> dict[str, Tensor]:
-    chance = random.Random(SEED)  # noqa: S311
+    chance = random.Random(seed)  # noqa: S311
     optimizer = torch.optim.AdamW(network.parameters(), PEAK, weight_decay=0.05)
     validation = Batch(rows["validation"])
     mean = copy.deepcopy(network).eval()  # a running mean of the weights, which is what is kept
@@ -106,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("file", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--minutes", type=float, default=4, help="for each of the two")
+    parser.add_argument("--minutes", type=float, default=4, help="for each of the networks")
     parser.add_argument("--steps", type=int, default=100_000)
     arguments = parser.parse_args()
     torch.manual_seed(SEED)
@@ -116,14 +117,15 @@ def main() -> None:
         row = json.loads(line)
         rows[row["part"]].append(row)
     rows["test"].clear()
-    networks: list[tuple[nn.Module, Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]]] = [
-        (Duration(), duration_loss),
-        (Intonation(), intonation_loss),
-    ]
-    torch.save(
-        {type(net).__name__: train(net, loss, rows, arguments.minutes, arguments.steps) for net, loss in networks},
-        arguments.out,
-    )
+    minutes, steps = arguments.minutes, arguments.steps
+    durations, intonation = Durations(), Intonation()
+    for number, member in enumerate(durations.members):
+        member.load_state_dict(train(member, duration_loss, rows, minutes, steps, SEED + number))
+    with torch.no_grad():
+        _, wrong = duration_loss(durations.eval(), Batch(rows["validation"]))
+    print(f"their mean: validation {wrong:.2f} ms", flush=True)
+    kept = train(intonation, intonation_loss, rows, minutes, steps)
+    torch.save({"Durations": durations.state_dict(), "Intonation": kept}, arguments.out)
 
 
 if __name__ == "__main__":
