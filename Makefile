@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 export ORT_DISABLE_TELEMETRY = 1
 
-.PHONY: setup serve test check fault test-clients test-schema test-bark test-docker test-docker-cuda soak voice test-voice-build bench-voice bench-concurrency bench-latency bench-multi bench-share lock clean
+.PHONY: setup serve test check fault test-clients test-schema test-bark test-docker test-docker-cuda soak voice test-voice-build bench-voice bench-bark bench-concurrency bench-latency bench-multi bench-share lock clean
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
@@ -73,6 +73,10 @@ soak: setup $(VENV)/.dev
 ## bench-concurrency: the tables of the README, and bench/out/concurrency.png
 bench-concurrency: setup $(VENV)/.dev
 	$(BIN)/python -m bench.concurrency $(ARGS)
+
+## bench-bark: the tables of the article on Bark, with random weights; makes 5 GB in bench/out
+bench-bark: setup $(VENV)/.dev
+	$(BIN)/python -m bench.bark $(ARGS)
 
 ## bench-latency: a busy server's answers to /version and /audio_query
 bench-latency: setup $(VENV)/.dev
