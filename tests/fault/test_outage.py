@@ -70,9 +70,11 @@ def test_a_lane_that_cannot_start_goes_out_of_service_and_comes_back(tmp_path: P
         server.log.events("worker ended", 1)
         waiting = [threads.submit(speak, server, query, 50) for _ in range(2)]
         since = server.log.wait(lambda line: line.get("event") == "lane out of service")
+        assert "No such file or directory" in server.log.events("lane out of service", 1)[0]["reason"]
         for answer in [*(each.result() for each in waiting), speak(server, query, 50)]:
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "30")
-            assert "No such file or directory" in answer.json()["detail"]
+            assert "the server's log says why" in answer.json()["detail"]
+            assert str(tmp_path) not in answer.text
         assert speak(server, query, 1).status_code == 200
         ready = client.get("/readyz")
         assert (ready.status_code, ready.json()) == (200, {"ready": True, "out_of_service": ["frail"]})

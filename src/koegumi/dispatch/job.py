@@ -89,12 +89,12 @@ class ShareUsed(ComeBack):
 
 
 class OutOfService(ComeBack):
-    """No worker of the lane can be started."""
+    """No worker of the lane can be started. The reason may name files of this machine, so it is not for clients."""
 
     why = "outage"
 
-    def __init__(self, reason: str, retry_after: int) -> None:
-        super().__init__(f"no worker for this can be started ({reason})", retry_after)
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("no worker for this can be started, the server's log says why", retry_after)
 
 
 class DeadlineTooShort(ComeBack):

@@ -32,7 +32,7 @@ class Lane:
     @property
     def outage(self) -> OutOfService | None:
         outage = self.crew.outage(self.name)
-        return OutOfService(outage.reason, outage.retry_after) if outage is not None else None
+        return OutOfService(outage.retry_after) if outage is not None else None
 
     def slot_for(self, ticket: Ticket) -> Slot | None:
         """The slot with the fewest jobs, of several the first in the crew's order: its caches are the warmest.
