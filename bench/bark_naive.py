@@ -151,7 +151,8 @@ class NaiveCausal:
         return [self._value(np.zeros(shape, self._kind)) for _ in self._past]
 
     def _value(self, array: NDArray[Any]) -> Any:
-        return ort.OrtValue.ortvalue_from_numpy(array, self._device, 0)
+        device = self._device if array.size else "cpu"  # a GPU has no place for nothing
+        return ort.OrtValue.ortvalue_from_numpy(array, device, 0)
 
     def _joined(self) -> list[Any]:
         if len(self._prompts) == 1:
