@@ -1,9 +1,9 @@
 """The table of noise of the synthesiser: `python -m models.build.noise OUT [STEPS]`.
 
-Noise whose short spectra are nearly as flat as its long one. White noise is flat over seconds only: in a window of a
-few milliseconds, as an ear or an analysis has it, its spectrum goes up and down by 5 dB, at random and on top of the
-envelope that was meant. Samples are moved until the spectra of windows of 6, 11 and 21 ms vary less. It stays noise:
-no period, a flat spectrum, values spread as those of white noise.
+Noise whose short spectra are nearly as flat as its long one. White noise is flat over seconds only: in windows of 6 to
+21 ms, as an ear or an analysis has them, its spectrum goes up and down by 3.5 to 3.7 dB (standard deviation), at random
+and on top of the envelope that was meant. Samples are moved until that is 0.9 to 1.2 dB. It stays noise: no period, a
+flat spectrum, values spread as those of white noise.
 """
 
 from __future__ import annotations

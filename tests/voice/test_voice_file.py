@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 import pytest
 from PIL import Image
 
@@ -134,3 +135,16 @@ def test_a_song_has_the_pitches_and_the_volumes_that_are_asked_for(voice: Voice)
         np.array([-1, IDS["s"], IDS["k"]]), np.array([0, IDS["a"], IDS["u"]]), np.array([30, 10, 60]), FIRST_SONG
     )
     assert lengths[0] == 0 and 1 <= lengths[1] <= 15 and 1 <= lengths[2] <= 5
+
+
+def test_the_noise_has_no_period_and_no_colour() -> None:
+    with zipfile.ZipFile(FILE) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("vocoder.onnx"))
+        graph = onnx.load_from_string(archive.read(name)).graph
+    table = next(onnx.numpy_helper.to_array(each) for each in graph.initializer if each.name == "noise")
+    noise = table.reshape(-1).astype(np.float64)
+    power = np.abs(np.fft.rfft(noise)) ** 2
+    echoes = np.fft.irfft(power)
+    assert np.abs(echoes[8 : len(noise) // 2]).max() < 0.03 * echoes[0]
+    bands = 10 * np.log10(power[1:].reshape(64, -1).mean(1) / power.mean())
+    assert np.abs(bands).max() < 1
