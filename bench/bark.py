@@ -142,11 +142,18 @@ def small_on_cpu(runner: Runner, single: list[Row], rounds: int) -> Limits:
     if "transformers" in by_label:
         limits.least("transformers / fused", by_label["transformers"].latency / fused.latency, 2.5)
         limits.least("transformers / int8", by_label["transformers"].latency / int8.latency, 5)
-    resident, stage, least = long
+    resident, stage, smallest = long
     limits.least("memory that one model at a time saves", 1 - stage.memory / resident.memory, 0.6)
     limits.least("time of resident / time of stage", resident.latency / stage.latency, 1 / 1.15)
-    limits.least("memory that int8 with stage saves", 1 - least.memory / resident.memory, 0.8)
+    limits.least("memory that int8 with stage saves", 1 - smallest.memory / resident.memory, 0.8)
     limits.least("tokens a second, batch 8 / batch 1", median(rates["8"]) / median(rates["1"]), 3)
+    products = runner.ours("products", count=5)
+    alone, window = products["1"], max(products.values())
+    least = 6 * window + (SHORT + 3 * SHORT) * alone
+    print(
+        f"the products with the weights alone: {1000 * alone:.1f} ms for a token, {window:.2f} s for a window of the "
+        f"fine model, and so {least:.1f} s of the {fused.latency:.1f} s of one sentence"
+    )
     print(f"tokens a second: {median(rates['1']):.0f} alone, {median(rates['8']):.0f} in a batch of 8")
     return limits
 

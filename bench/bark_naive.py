@@ -78,6 +78,26 @@ def write_fine(graph: GraphWriter, tensors: Tensors, stack: Stack, prefix: str, 
     _finish(graph, wanted, ["batch", "wanted", heads.shape[2]])
 
 
+def write_products(path: Path, stack: Stack) -> None:
+    """The layers' weights and the products with them, one after another: [positions, size] -> the same."""
+    source = np.random.default_rng(1)
+
+    def product(hidden: str, name: str, inputs: int, outputs: int) -> str:
+        weight = source.standard_normal((inputs, outputs), np.float32) / math.sqrt(inputs)  # else it fades to denormals
+        return graph.linear(hidden, weight, None, name)
+
+    with GraphWriter(path, "fp32") as graph:
+        size = stack.hidden
+        hidden = graph.input(HIDDEN, graph.float_type, ["positions", size])
+        for layer in range(stack.layers):
+            packed = [f"{layer}.query", f"{layer}.key", f"{layer}.value"]
+            graph.node("Split", [product(hidden, f"{layer}.packed", size, 3 * size)], packed, num_outputs=3, axis=-1)
+            attended = product(graph.apply("Sum", packed, f"{layer}.sum"), f"{layer}.attended", size, size)
+            hidden = product(product(attended, f"{layer}.in", size, 4 * size), f"{layer}.out", 4 * size, size)
+        graph.output(hidden, graph.float_type, ["positions", size])
+        graph.finish()
+
+
 def _parts(block: Block, normal: str) -> list[str]:
     """Query, key and value [batch, heads, time, size of a head]."""
     graph, stack = block.graph, block.stack

@@ -11,17 +11,20 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from bench.bark_naive import NaiveEngine, NaiveModels
+from bench.bark_naive import NaiveEngine, NaiveModels, write_products
 from koegumi.voices.bark.batch import Batch
 from koegumi.voices.bark.engine import Engine
-from koegumi.voices.bark.models import Models
+from koegumi.voices.bark.models import Models, open_graph
 from koegumi.voices.bark.rows import SAMPLING_RATE, Draw, Sampling, Sentence
 from koegumi.voices.bark.semantic import SemanticSequence
 from koegumi.voices.bark.speech import Speech, begin
+from koegumi.voices.bark.stack import HIDDEN
 from koegumi.voices.interface import Device
 from tests.bark.speaking import Line, Listener
 
@@ -31,7 +34,8 @@ SAMPLING = Sampling(Draw(0.7), Draw(0.7), 0.5, None)
 
 
 def main(task: dict[str, Any]) -> dict[str, Any]:
-    return {"nothing": nothing, "speak": speak, "steps": steps, "decode": decode}[task["do"]](task)
+    works = {"nothing": nothing, "speak": speak, "steps": steps, "decode": decode, "products": products}
+    return works[task["do"]](task)
 
 
 def nothing(task: dict[str, Any]) -> dict[str, Any]:
@@ -87,6 +91,21 @@ def decode(task: dict[str, Any]) -> dict[str, Any]:
             seconds = _timed(task, partial(_run_out, batch, causal, done))
             rates[str(rows)].append(sum(len(speech.semantic) - 1 for speech in done) / seconds)
     return rates
+
+
+def products(task: dict[str, Any]) -> dict[str, Any]:
+    """The products of one transformer's layers with their weights and nothing else: seconds for so many positions."""
+    stack = Models(Path(task["folder"]) / "fused", _device(task), "fp32", True, 1, None).shape.fine
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "products.onnx"
+        write_products(path, stack)
+        session = open_graph(path, _device(task))
+    taken = {}
+    for positions in (1, stack.positions):
+        hidden = {HIDDEN: np.ones((positions, stack.hidden), np.float32)}
+        times = [_timed(task, partial(session.run, None, hidden)) for _ in range(task["count"] + 1)]
+        taken[str(positions)] = median(times[1:])
+    return taken
 
 
 def _run_out(batch: Batch, causal: Any, done: list[Speech]) -> None:
