@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench.bark_naive import NaiveEngine, write_naive
 from koegumi.voices.bark.checkpoint import Checkpoint
@@ -23,10 +24,10 @@ def test_the_naive_graphs_give_the_same_sound(tmp_path: Path) -> None:
     prepare(source, tmp_path / "fused", ("fp32",), lambda step: None)
     shutil.copytree(tmp_path / "fused", tmp_path / "naive")
     write_naive(Checkpoint(source), read_shape(source), tmp_path / "naive", "fp32")
-    heard = []
+    heard: list[NDArray[np.float32]] = []
     for kind, folder in ((Engine, "fused"), (NaiveEngine, "naive")):
         rows = [Listener(Sentence(np.arange(3 * n, 3 * n + 9), None, GREEDY, n, 40)) for n in range(3)]
         speak(kind(tmp_path / folder, Device(), "fp32", "resident", 3), rows)
         heard.append(np.stack([row.wave for row in rows if row.wave is not None]))
     assert heard[0].shape[1] > 0
-    np.testing.assert_allclose(*heard, atol=1e-5)
+    np.testing.assert_allclose(heard[0], heard[1], atol=1e-5)
