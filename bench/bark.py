@@ -117,7 +117,7 @@ class Limits:
 
     def least(self, what: str, value: float, limit: float) -> None:
         self.missed += value < limit
-        print(f"{'ok ' if value >= limit else 'NOT'} {what}: {value:.2f} (at least {limit})")
+        print(f"{'ok ' if value >= limit else 'NOT'} {what}: {value:.2f} (at least {limit:.2f})")
 
 
 def small_on_cpu(runner: Runner, single: list[Row], rounds: int) -> Limits:
