@@ -126,7 +126,15 @@ def _device(task: dict[str, Any]) -> Device:
 def _engine(task: dict[str, Any]) -> Engine:
     kind, folder = (NaiveEngine, "naive") if task["naive"] else (Engine, "fused")
     path = Path(task["folder"]) / folder
-    return kind(path, _device(task), task["precision"], task["offload"], task["rows"], most_tokens=task["tokens"])
+    return kind(
+        path,
+        _device(task),
+        task["precision"],
+        task["offload"],
+        task["rows"],
+        most_tokens=task["tokens"],
+        fine_window=task["fine_window"],
+    )
 
 
 def _sentences(rows: int, tokens: int) -> list[Listener]:

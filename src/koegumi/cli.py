@@ -197,4 +197,10 @@ def _add_bark(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--bark-memory", metavar="SIZE", help="for the models of one worker (default: half of what is free)"
     )
+    group.add_argument(
+        "--bark-fine-window",
+        choices=["full", "short"],
+        help="fill the fine model's window with padding, as transformers does, or end it with the sentence, which is "
+        "quicker (default full)",
+    )
     group.add_argument("--bark-batch", type=int, metavar="N", help="sentences that are spoken together (default 8)")

@@ -101,6 +101,7 @@ class Settings(BaseSettings):
     bark_precision: Literal["fp32", "fp16", "int8"] | None = None
     bark_offload: Literal["resident", "stage", "auto"] = "auto"
     bark_memory: ByteSize | None = Field(default=None, ge=1)
+    bark_fine_window: Literal["full", "short"] = "full"
     bark_batch: int = Field(default=8, ge=1, le=64)
     max_unread_bytes: ByteSize = Field(default=ByteSize(256_000_000), ge=1)
     enable_cancellable_synthesis: bool = False
@@ -202,6 +203,7 @@ class Settings(BaseSettings):
             "precision": self.bark_precision or ("fp32" if self.device_choice.kind == "cpu" else "fp16"),
             "offload": self.bark_offload,
             "batch": str(self.bark_batch),
+            "fine_window": self.bark_fine_window,
         }
         return options if self.bark_memory is None else options | {"memory": str(int(self.bark_memory))}
 

@@ -85,6 +85,28 @@ def test_a_row_among_eight_is_as_it_is_alone(folder: Path) -> None:
     check_alone(engine, rows)
 
 
+@pytest.mark.parametrize("together", [1, 2])
+def test_short_windows_change_the_details_of_short_sentences_only(folder: Path, together: int) -> None:
+    """What the fine model fills in; and a row is still as it is alone, beside rows of other lengths."""
+    rows, again = mixed_rows(), mixed_rows()
+    speak(open_engine(folder), rows)
+    engine = open_engine(folder, fine_window="short")
+    engine._fine._together = together
+    speak(engine, again)
+    window = engine._models.shape.fine_numbers.window
+    lengths = set()
+    for full, short in zip(rows, again, strict=True):
+        (semantic, coarse, codes), changed = made(full), made(short)
+        assert changed[:2] == (semantic, coarse) and changed[2][:2] == codes[:2]
+        assert full.wave is not None and short.wave is not None and len(full.wave) == len(short.wave)
+        preset = full.sentence.preset
+        length = len(codes[0]) + (min(32, preset.fine.shape[1]) if preset else 0)
+        lengths.add(length >= window)
+        assert (changed[2] == codes) == (length >= window)
+    assert lengths == {True, False}
+    check_alone(engine, again)
+
+
 @pytest.mark.parametrize("offload", ["resident", "stage"])
 def test_rows_join_while_others_speak(folder: Path, offload: str) -> None:
     """Three places for eight rows, five of which come later, at different times."""

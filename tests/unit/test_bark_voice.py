@@ -43,7 +43,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def open_voice(cache: Path, kind: str = "cpu", **options: str) -> BarkVoice:
-    given = {"precision": "fp32", "offload": "auto", "batch": "3"} | options
+    given = {"precision": "fp32", "offload": "auto", "batch": "3", "fine_window": "full"} | options
     return FAMILY.open_synthesis(Places(cache), Device(kind, 1, given))
 
 

@@ -129,5 +129,5 @@ def test_a_lane_of_bark_has_workers_and_options_of_its_own() -> None:
     catalog = Catalog((family, speaker) for speaker in [replace(first, lane="bark"), *others])
     plans = worker_plans(Settings(synthesis_workers=3, bark_batch=4, bark_memory=ByteSize(2_000_000_000)), catalog)
     assert [plan.config.name for plan in plans] == ["query-1", "bark-1", *(f"synthesis-{n}" for n in (1, 2, 3))]
-    options = {"precision": "fp32", "offload": "auto", "batch": "4", "memory": "2000000000"}
+    options = {"precision": "fp32", "offload": "auto", "batch": "4", "fine_window": "full", "memory": "2000000000"}
     assert [plan.config.options for plan in plans] == [{}, options, {}, {}, {}]

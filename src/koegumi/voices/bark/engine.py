@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol
 from koegumi.voices.bark.batch import Batch
 from koegumi.voices.bark.coarse import CoarseSequence
 from koegumi.voices.bark.codec import CodecQueue
-from koegumi.voices.bark.fine import FineGroup, FineSequence
+from koegumi.voices.bark.fine import FineGroup, FineSequence, FineWindow
 from koegumi.voices.bark.memory import fits
 from koegumi.voices.bark.models import Models
 from koegumi.voices.bark.nodes import Precision
@@ -39,7 +39,8 @@ class Engine:
 
     `offload`: resident keeps all four models in memory, stage one at a time, auto keeps all where they and their
     caches fit into `memory` bytes (None: half of what is free). `most_tokens` bounds every sentence's semantic
-    tokens, and so what the semantic model's keys and values take.
+    tokens, and so what the semantic model's keys and values take. `fine_window`: full gives the tokens of transformers,
+    short is quicker for short sentences.
     """
 
     models: ClassVar[type[Models]] = Models
@@ -53,11 +54,12 @@ class Engine:
         width: int = 8,
         memory: int | None = None,
         most_tokens: int | None = None,
+        fine_window: FineWindow = "full",
     ) -> None:
         keep = offload == "resident" or (offload == "auto" and fits(folder, device, precision, width, memory))
         self.offload: Offload = "resident" if keep else "stage"
         self._models = self.models(folder, device, precision, keep, width, most_tokens)
-        self._keep, self._width, self._most_tokens = keep, width, most_tokens
+        self._keep, self._width, self._most_tokens, self._fine_window = keep, width, most_tokens, fine_window
         together = 1 if device.kind == "cpu" else 2  # a window fills a CPU already
         self._semantic, self._coarse = Batch(width), Batch(width)
         self._fine, self._codec = FineGroup(together, self._models.shape), CodecQueue()
@@ -116,7 +118,7 @@ class Engine:
         if name == "semantic":
             self._coarse.add(CoarseSequence(speech, shape, self._models.coarse_embeddings))
         elif name == "coarse":
-            self._fine.add(FineSequence(speech, shape))
+            self._fine.add(FineSequence(speech, shape, self._fine_window))
         elif name == "fine":
             self._codec.add(speech)
 

@@ -78,7 +78,7 @@ class BarkFamily:
         return NoQuery()
 
     def open_synthesis(self, places: Places, device: Device) -> BarkVoice:
-        """`device.options`: precision, offload, batch, memory. Raises NotPrepared."""
+        """`device.options`: precision, offload, batch, fine_window, memory. Raises NotPrepared."""
         from koegumi.voices.bark.voice import open_voice
 
         return open_voice(find_prepared(places), device)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from koegumi.voices.bark.shape import Shape
 from koegumi.voices.bark.speech import Speech
 
 Floats = NDArray[np.float32]
+# Whether a window is filled up with padding, as in transformers, or ends where the sentence ends.
+FineWindow = Literal["full", "short"]
 
 
 class FineModel(Protocol):
@@ -33,9 +35,9 @@ class Window:
 
 
 class FineSequence:
-    """One row's frames, its history before them and padding behind: attended by the model, as it was trained."""
+    """One row's frames and its history before them; behind them, in a full window, padding, which is attended."""
 
-    def __init__(self, speech: Speech, shape: Shape) -> None:
+    def __init__(self, speech: Speech, shape: Shape, window: FineWindow = "full") -> None:
         self.speech = speech
         self._shape = shape
         numbers = shape.fine_numbers
@@ -44,7 +46,9 @@ class FineSequence:
         history = preset.fine.T[-numbers.most_history :] if preset else np.zeros((0, numbers.codebooks), np.int64)
         coarse = speech.coarse.reshape(-1, shape.coarse_numbers.codebooks) - shape.semantic_numbers.vocabulary
         self._history, self._frames = len(history), len(coarse)
-        length = max(numbers.window, self._history + self._frames)
+        own = self._history + self._frames
+        length = own if window == "short" else max(numbers.window, own)
+        self.size = min(numbers.window, length)
         self._codes = np.full((length, numbers.codebooks), shape.codebook, np.int64)
         self._codes[: self._history] = history
         made = slice(self._history, self._history + self._frames)
@@ -59,12 +63,11 @@ class FineSequence:
     def codes(self) -> Tokens:
         """The window's codes [frames, codebooks]; a view."""
         start = self._windows[0].start
-        return self._codes[start : start + self._shape.fine_numbers.window]
+        return self._codes[start : start + self.size]
 
     def last(self, codebook: int) -> int:
         """Up to where in the window this codebook is wanted: padding is read by the next codebook alone."""
-        numbers = self._shape.fine_numbers
-        return self._windows[0].needed if codebook == numbers.codebooks - 1 else numbers.window
+        return self._windows[0].needed if codebook == self._shape.fine_numbers.codebooks - 1 else self.size
 
     def accept(self, codebook: int, logits: Floats) -> None:
         """logits [frames, codebook size] from the window's first frame on."""
@@ -89,8 +92,10 @@ class FineSequence:
     def _cut(self) -> list[Window]:
         if not self._frames:
             return []
-        numbers, length = self._shape.fine_numbers, len(self._codes)
-        step, size = numbers.most_history, numbers.window
+        length, size = len(self._codes), self.size
+        if length == size:
+            return [Window(0, self._history, self._history + self._frames)]
+        step = self._shape.fine_numbers.most_history
         windows = []
         for number in range(max(0, math.ceil((self._frames - (size - self._history)) / step)) + 1):
             start = min(number * step, length - size)
@@ -100,7 +105,8 @@ class FineSequence:
 
 
 class FineGroup:
-    """Micro-batches of at most `together` rows, which go from codebook to codebook side by side."""
+    """Micro-batches of at most `together` rows, whose windows are of one size: all positions are attended, so a row
+    must not be filled up for its neighbour. They go from codebook to codebook side by side."""
 
     def __init__(self, together: int, shape: Shape) -> None:
         self._together = together
@@ -129,13 +135,16 @@ class FineGroup:
         self._group = [row for row in self._group if row.speech.is_wanted()]
         if not self._group:
             self._codebook = self._given
-        while self._codebook == self._given and self._waiting and len(self._group) < self._together:
+        while self._codebook == self._given and self._waiting and self._has_room(self._waiting[0]):
             self._group.append(self._waiting.popleft())
         done = self._leave()
         if self._group:
             self._run(model)
             done += self._leave()
         return done
+
+    def _has_room(self, row: FineSequence) -> bool:
+        return len(self._group) < self._together and all(other.size == row.size for other in self._group)
 
     def _leave(self) -> list[Speech]:
         done = [row.speech for row in self._group if row.window is None]

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 
 from koegumi.schema.plain import AudioQuery
 from koegumi.voices.bark.engine import Engine, Offload
+from koegumi.voices.bark.fine import FineWindow
 from koegumi.voices.bark.nodes import Precision
 from koegumi.voices.bark.prepare import is_prepared
 from koegumi.voices.bark.prepared import NO_PRESET, Prepared
@@ -94,7 +95,15 @@ def open_voice(prepared: Prepared, device: Device) -> BarkVoice:
         )
     width, memory = int(options["batch"]), options.get("memory")
     offload = cast(Offload, options["offload"])
-    engine = Engine(prepared.models, device, precision, offload, width, None if memory is None else int(memory))
+    engine = Engine(
+        prepared.models,
+        device,
+        precision,
+        offload,
+        width,
+        None if memory is None else int(memory),
+        fine_window=cast(FineWindow, options["fine_window"]),
+    )
 
     no_preset = prepared.style_ids()[NO_PRESET]
 
