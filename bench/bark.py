@@ -150,10 +150,8 @@ def small_on_cpu(runner: Runner, single: list[Row], rounds: int) -> Limits:
     if "transformers" in by_label:
         theirs = by_label["transformers"].latency
         for label, least in (("fused attention", 2.5), ("fused attention, int8", 5)):
-            # The same tokens need windows of 1,024 frames, whose products alone take longer than the limit allows.
-            print(f"    transformers / {label}: {theirs / by_label[label].latency:.2f}")
-            short = f"{label}, short windows"
-            limits.least(f"transformers / {short}", theirs / by_label[short].latency, least)
+            for name in (label, f"{label}, short windows"):
+                limits.least(f"transformers / {name}", theirs / by_label[name].latency, least)
     resident, stage, smallest = long
     limits.least("memory that one model at a time saves", 1 - stage.memory / resident.memory, 0.6)
     limits.least("time of resident / time of stage", resident.latency / stage.latency, 1 / 1.15)

@@ -92,14 +92,11 @@ class FineSequence:
     def _cut(self) -> list[Window]:
         if not self._frames:
             return []
-        length, size = len(self._codes), self.size
-        if length == size:
-            return [Window(0, self._history, self._history + self._frames)]
-        step = self._shape.fine_numbers.most_history
+        length, size, step = len(self._codes), self.size, self._shape.fine_numbers.most_history
         windows = []
         for number in range(max(0, math.ceil((self._frames - (size - self._history)) / step)) + 1):
             start = min(number * step, length - size)
-            first = min(self._history + number * step, length - step) - start
+            first = max(self._history, min(self._history + number * step, length - step)) - start
             windows.append(Window(start, first, min(size, self._history + self._frames - start)))
         return windows
 
