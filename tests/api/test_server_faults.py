@@ -93,9 +93,7 @@ def test_readiness_is_honest(faulty: Server, tmp_path: Path) -> None:
 
 def test_a_hang_is_ended_by_the_watchdog(query: Query, tmp_path: Path) -> None:
     marks = {"KOEGUMI_TEST_MARKS": str(tmp_path)}
-    with serving(
-        "--voices", CAST, FAULTY, "--synthesis-workers", "2", "--watchdog", "2", environment=marks
-    ) as server:
+    with serving("--voices", CAST, FAULTY, "--synthesis-workers", "2", "--watchdog", "2", environment=marks) as server:
         with ThreadPoolExecutor(4) as threads:
             hang = threads.submit(speak, server, query, HANG)
             assert [speak(server, query, 1).status_code for _ in range(10)] == [200] * 10
